@@ -35,17 +35,17 @@ NOT_THERE = {
         )
     },
     "tests/memory_stage/sentences/test_sentences_all.py": {
-        "test_every_text_has_a_program": PYTHON_313,
+        "test_each_text_occurs_for_the_first": PYTHON_313,
         "test_the_sentences_on_the_programs_of_all_pairs_are_true": PYTHON_313,
-        "test_most_of_the_sentences_would_be_false": PYTHON_313,
+        "test_most_of_the_texts_would_be_false": PYTHON_313,
     },
     "tests/memory_stage/sentences/test_sentences_hold.py": {
         "test_a_sentence_appears_if_it_is_true_and_not_for_a_similar_program[another thread": THREADS
     },
     "tests/minitensor/engine/test_hostile_data.py": {"test_a_view_larger_than_any_memory_allocates_nothing": ADDRESSES},
-    "tests/minitensor/engine/test_printing.py": {"test_arrays_of_many_dimensions_print[0 and 7s": ADDRESSES},
+    "tests/minitensor/engine/test_printing.py": {"test_arrays_of_many_dimensions_print[0, then 14 sevens": ADDRESSES},
     "tests/minitensor/engine/test_sharing.py": {
-        "test_files_and_other_memory_are_shared_through_their_arrays": "a mapped file is only written by a flush"
+        "test_memory_of_files_and_buffers_can_be_shared_through_arrays": "a mapped file is only written by a flush"
     },
     "tests/minitensor/vocabulary/test_docstrings.py": {"test_cannot_is_one_word": "reads files of the checkout"},
     "tests/minitensor/vocabulary/test_learners.py": {
@@ -63,7 +63,7 @@ NOT_THERE = {
         "test_a_layer_agrees_with_the_record_of_pytorch[cross entropy]": INT32,
     },
     "tests/minitensor/vocabulary/test_saving_and_loading.py": {
-        "test_the_error_for_an_unsupported_value_names_its_place": "CPython frees no list this deep on a small stack"
+        "test_the_error_about_an_unsupported_value_names_its_position": "CPython cannot free this list on a small stack"
     },
     "tests/minitensor/vocabulary/test_torch_record.py": {
         "test_a_program_prints_the_same_as_in_pytorch[each: values and errors]": INT32

@@ -878,7 +878,7 @@ def programs() -> Iterator[tuple[str, object]]:
 
 @pytest.mark.parametrize("policy", POLICIES[1:])
 @pytest.mark.parametrize("program", [p for _, p in programs()], ids=[name for name, _ in programs()])
-def test_every_byte_is_freed_with_the_collector_off(program, policy, base: int):
+def test_layers_free_every_byte_without_the_garbage_collector(program, policy, base: int):
     with mt.set_inplace_policy(policy):
         w = kib_leaf()
         kept = program(w)
@@ -886,7 +886,7 @@ def test_every_byte_is_freed_with_the_collector_off(program, policy, base: int):
     assert allocated() == base
 
 
-def test_a_layer_saves_by_reference(base: int):
+def test_a_layer_saves_tensors_by_reference(base: int):
     w = kib_leaf()
     x = w * 1
     before = allocated()
@@ -899,14 +899,14 @@ def test_a_layer_saves_by_reference(base: int):
     assert allocated() == base + 1024
 
 
-def test_no_object_of_the_engine_is_left_for_the_collector(no_collector):
+def test_layers_leave_no_reference_cycles(no_collector):
     gc.collect()
     for _, program in programs():
         program(kib_leaf())
     assert cycles() == set()
 
 
-def test_the_context_is_a_py_layer_context():
+def test_forward_receives_a_py_layer_context():
     seen = []
     layer(lambda ctx, x: seen.append(type(ctx)) or x * 1).apply(leaf([1.0]))
     assert seen == [PyLayerContext]
@@ -922,7 +922,7 @@ def test_backward_from_several_tensors_runs_shared_nodes_once():
     np.testing.assert_allclose(w.grad.numpy(), np.exp([0.5, 1.0]) * [5, 32])
 
 
-def test_backward_of_a_tensor_given_twice_counts_twice_and_wrong_arguments_are_named():
+def test_backward_counts_a_tensor_given_twice_twice_and_names_wrong_arguments():
     w = leaf([1.0])
     y = w * 2
     mt.autograd.backward([y, y])

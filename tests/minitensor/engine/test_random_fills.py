@@ -62,7 +62,7 @@ def test_cauchy_samples_match_the_quartiles():
     assert (abs(quarters - 0.25) < 0.005).all()
 
 
-def test_values_stay_in_their_range():
+def test_random_values_are_in_the_range_of_their_distribution():
     mt.seed(13)
     assert set(np.unique(filled("bernoulli_"))) == {0.0, 1.0}
     assert set(np.unique(filled("random_"))) == set(range(-5, 5))
@@ -74,7 +74,7 @@ def test_values_stay_in_their_range():
 
 
 @fill
-def test_seeding_restarts_the_sequence_and_otherwise_it_continues(name: str):
+def test_a_second_fill_draws_other_numbers_unless_the_seed_is_set_again(name: str):
     runs = []
     for _ in range(2):
         mt.seed(7)
@@ -96,7 +96,7 @@ def test_uniform_with_a_seed_does_not_advance_the_global_sequence():
 
 
 @fill
-def test_a_random_fill_returns_the_same_tensor_at_its_next_version(name: str):
+def test_a_random_fill_returns_its_target_and_raises_the_version_by_1(name: str):
     x = mt.zeros([3, 4])
     pointer = x.data_ptr()
     assert getattr(x, name)(**FILLS[name]) is x
@@ -132,7 +132,7 @@ def test_overwritten_elements_have_gradient_0_even_for_infinite_gradients(name: 
 
 @pytest.mark.usefixtures("no_collector")
 @fill
-def test_filling_a_leaf_raises_and_overwriting_a_saved_value_fails_backward(name: str):
+def test_filling_a_leaf_raises_and_filling_a_saved_tensor_makes_backward_raise(name: str):
     w = leaf([1.0, 2.0])
     moment = Moment(w=w)
     mt.seed(4)
@@ -148,7 +148,7 @@ def test_filling_a_leaf_raises_and_overwriting_a_saved_value_fails_backward(name
         assert getattr(w, name)(**FILLS[name]).is_leaf and w.inplace_version == 1
 
 
-def test_a_fill_that_raises_consumes_no_random_numbers():
+def test_a_fill_that_raises_draws_no_random_numbers():
     mt.seed(6)
     want = mt.rand([2]).tolist()
     wide = mt.zeros([1]).as_strided([3], [0])
@@ -197,21 +197,21 @@ def test_random_accepts_zero_one_or_two_bounds():
 WRONG = {
     "std below 0": (lambda x: x.normal_(0.0, -1.0), ["std", "-1"]),
     "nan as mean": (lambda x: x.log_normal_(math.nan), ["mean", "nan"]),
-    "bounds exchanged": (lambda x: x.uniform_(1.0, -1.0), ["min", "max", "1.0", "-1.0"]),
+    "min above max": (lambda x: x.uniform_(1.0, -1.0), ["min", "max", "1.0", "-1.0"]),
     "infinite bound": (lambda x: x.uniform_(0, math.inf), ["max", "inf"]),
     "rate of 0": (lambda x: x.exponential_(0), ["lam", "0"]),
     "scale below 0": (lambda x: x.cauchy_(0, -2), ["scale", "-2"]),
     "probability of 2": (lambda x: x.bernoulli_(2), ["p must be a probability", "2"]),
     "probability of 0": (lambda x: x.geometric_(0), ["probs", "0"]),
     "probability of nan": (lambda x: x.bernoulli_(math.nan), ["p must be", "nan"]),
-    "a word": (lambda x: x.normal_("a"), ["mean", "str"]),
+    "a text": (lambda x: x.normal_("a"), ["mean", "str"]),
     "negative seed": (lambda x: x.uniform_(seed=-1), ["seed", "-1"]),
 }
 
 
 @pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize("what", WRONG)
-def test_a_wrong_parameter_is_named_and_nothing_is_written(what: str):
+def test_the_error_names_a_wrong_parameter_and_nothing_is_written(what: str):
     call, given = WRONG[what]
     x = mt.zeros([2])
     moment = Moment(x=x)

@@ -1,4 +1,4 @@
-"""Test memory that its owner outside the engine made read-only: every write is refused, and everything can be read."""
+"""Test tensors on read-only memory of another library: every write is refused, and every read works."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_nothing_else_writes_read_only_memory(write: str):
+def test_indexed_writes_views_and_replacing_operations_do_not_write_read_only_memory(write: str):
     array = read_only([[1.0, 2.0], [3.0, 4.0]])
     x = mt.from_numpy(array)
     with pytest.raises(RuntimeError, match=r"whose memory is read-only.*Nothing was written"):
@@ -77,7 +77,7 @@ def test_no_optimizer_writes_read_only_memory(make):
     assert w.tolist() == [1, 2] and w.grad.tolist() == [2, 4]
 
 
-def test_a_read_only_tensor_is_read_only_in_numpy():
+def test_an_array_shared_from_a_read_only_tensor_is_read_only():
     backing = np.arange(3.0).tobytes()
     lent = mt.from_numpy(np.frombuffer(backing)).numpy(share=True)
     assert not lent.flags.writeable
@@ -89,7 +89,7 @@ def test_a_read_only_tensor_is_read_only_in_numpy():
     assert not spread.numpy(share=True).flags.writeable
 
 
-def test_read_only_memory_can_be_read_by_everything():
+def test_operations_views_and_backward_can_read_read_only_memory():
     x = mt.from_numpy(read_only([[1.0, 2.0], [3.0, 4.0]]))
     x.stop_gradient = False
     y = (x.T @ x).exp().sum() * x.reshape([-1])[0]

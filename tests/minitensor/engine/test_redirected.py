@@ -26,7 +26,7 @@ def test_the_node_names_the_line_of_the_program(name: str):
 
 
 @pytest.mark.parametrize("name", REDIRECTED)
-def test_the_error_names_the_line_that_overwrote(name: str):
+def test_the_error_names_the_line_that_overwrote_a_saved_value(name: str):
     h = recorded()
     y = h * h
     REDIRECTED[name](h)
@@ -34,24 +34,24 @@ def test_the_error_names_the_line_that_overwrote(name: str):
         y.sum().backward()
 
 
-def test_a_redirected_normal_operation_is_a_node_of_the_line_of_the_program():
+def test_the_node_of_a_division_with_rounding_names_the_line_of_the_program():
     y = recorded().divide(2.0, rounding_mode="trunc")
     assert "test_redirected.py" in repr(y.grad_fn)
 
 
-def test_a_factor_of_an_operand_is_a_node_of_the_line_of_the_program():
+def test_the_node_of_the_factor_alpha_names_the_line_of_the_program():
     y = mt.ones([2, 3]).add(recorded(), alpha=2.0)
     assert "test_redirected.py" in repr(y.grad_fn.inputs[1])
 
 
-def test_operations_in_the_other_vocabulary_are_nodes_of_the_line_of_the_program():
+def test_nodes_of_operations_in_pytorchs_vocabulary_name_the_line_of_the_program():
     t = torch.ones(3, requires_grad=True)
     for y in (t.div(2.0, rounding_mode="trunc"), torch.ones(3).sub(t, alpha=2), mt.ones([3]) - t):
         nodes = [node for node in (y._node, *y._node.inputs) if node is not None]
         assert len(nodes) > 1 and all("test_redirected.py" in str(node.place) for node in nodes)
 
 
-def test_an_error_about_a_factor_names_the_operation_that_was_called():
+def test_the_error_about_alpha_names_the_function_that_the_program_called():
     with pytest.raises(TypeError, match=r"^sub\b.*alpha"):
         torch.sub(torch.ones(2), torch.ones(2), alpha="a")
 

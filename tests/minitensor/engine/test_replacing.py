@@ -1,4 +1,4 @@
-"""Test cast_, resize_, set_, apply_ and requires_grad_: storages, views, versions, histories and refusals."""
+"""Test cast_, resize_, set_, apply_ and requires_grad_: storages, views, versions, histories and refused calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.engine.state import Moment
 # ---------- cast_ ----------
 
 
-def test_cast_moves_the_tensor_to_a_new_storage_and_leaves_the_old_to_its_views():
+def test_cast_gives_the_tensor_a_new_storage_and_its_views_keep_the_old_one():
     x = mt.to_tensor([1.5, -2.5, 3.0])
     view, alias = x[1:], x.detach()
     assert x.cast_("int64") is x
@@ -26,19 +26,19 @@ def test_cast_moves_the_tensor_to_a_new_storage_and_leaves_the_old_to_its_views(
     assert x.tolist() == [11, 8, 13] and alias.tolist() == [1.5, 0, 0]
 
 
-def test_the_version_of_a_tensor_that_moves_to_a_new_storage_continues():
+def test_cast_and_resize_raise_the_version_of_the_tensor_by_1():
     x = mt.ones([2]).add_(1.0).add_(1.0)
     assert x.cast_("float64").inplace_version == 3
     assert x.resize_([5]).inplace_version == 4
 
 
-def test_cast_to_the_dtype_it_has_does_nothing():
+def test_cast_to_the_dtype_of_the_tensor_does_nothing():
     x = mt.ones([2])
     pointer = x.data_ptr()
     assert mt.cast_(x, "float32") is x and x.data_ptr() == pointer and x.inplace_version == 0
 
 
-def test_the_old_storage_of_a_cast_tensor_is_freed_with_its_last_holder(base: int):
+def test_the_old_storage_of_a_cast_tensor_is_freed_with_its_last_view(base: int):
     x = mt.ones([16, 16])
     x.cast_("float64")
     assert allocated() - base == 2048
@@ -49,20 +49,20 @@ def test_the_old_storage_of_a_cast_tensor_is_freed_with_its_last_holder(base: in
     assert allocated() - base == 1024
 
 
-def test_a_gradient_passes_a_cast_in_its_own_dtype():
+def test_the_gradient_of_a_leaf_behind_a_cast_has_the_dtype_of_the_leaf():
     w = leaf([1.0, 2.0])
     x = w * 3
     before = x * x
     x.cast_("float32")
     assert not x.stop_gradient and x.grad_fn.name == "cast"
     (x * x).sum().backward(retain_graph=True)
-    before.sum().backward()  # this operation saved from the old storage, which was not written
+    before.sum().backward()  # `before` saved the values in the old storage, which nothing has overwritten
     assert w.grad.tolist() == [36, 72] and w.grad.dtype == "float64"
     with mt.set_inplace_policy("copy_on_write"):
         assert gradcheck(lambda y: (y * 1).cast_("float32").cast_("float64") * y, leaf([0.5, 2.0]), order=2, atol=0.5)
 
 
-def test_cast_under_no_grad_keeps_the_history_in_step():
+def test_a_cast_under_no_grad_keeps_the_history_of_the_tensor():
     w = leaf([1.0])
     x = w * 2
     with mt.no_grad():
@@ -71,7 +71,7 @@ def test_cast_under_no_grad_keeps_the_history_in_step():
     assert w.grad.tolist() == [6] and w.grad.dtype == "float64"
 
 
-def test_a_cast_view_leaves_its_group_and_the_group_its_history():
+def test_a_write_to_a_cast_view_does_not_change_the_base_and_both_get_gradients():
     w = leaf([1.0, 2.0, 3.0])
     x = w * 1
     view = x[1:]
@@ -83,7 +83,7 @@ def test_a_cast_view_leaves_its_group_and_the_group_its_history():
     assert w.grad.tolist() == [2, 12, 12]
 
 
-def test_a_cast_view_of_a_leaf_no_longer_protects_the_leaf():
+def test_a_cast_view_of_a_leaf_may_be_written_because_it_has_its_own_storage():
     w = leaf([1.0, 2.0])
     view = w[0:1]
     view.cast_("float32")
@@ -93,7 +93,7 @@ def test_a_cast_view_of_a_leaf_no_longer_protects_the_leaf():
     assert w.grad.tolist() == [1, 0]
 
 
-def test_a_leaf_is_cast_only_under_no_grad_and_with_its_gradient():
+def test_a_leaf_can_be_cast_only_under_no_grad_and_its_gradient_is_cast_too():
     w = leaf([1.0, 2.0])
     seen = []
     w.register_hook(lambda g: seen.append(g.dtype.name))
@@ -113,7 +113,7 @@ def test_a_leaf_is_cast_only_under_no_grad_and_with_its_gradient():
     assert w.grad.tolist() == [17, 10] and w.grad.dtype == "float32" and set(seen) == {"float64", "float32"}
 
 
-def test_a_retained_gradient_follows_a_cast():
+def test_cast_also_converts_a_retained_gradient():
     w = leaf([1.0])
     x = w * 2
     x.retain_grads()
@@ -124,7 +124,7 @@ def test_a_retained_gradient_follows_a_cast():
     assert x.grad.tolist() == [4] and x.grad.dtype == "float32"
 
 
-def test_a_tensor_that_requires_a_gradient_is_not_cast_to_integers():
+def test_cast_to_integers_is_refused_if_the_tensor_requires_a_gradient():
     for x in (leaf([1.5]), leaf([1.5]) * 1):
         before = Moment(x=x)
         with mt.no_grad():
@@ -136,7 +136,7 @@ def test_a_tensor_that_requires_a_gradient_is_not_cast_to_integers():
 # ---------- resize_ ----------
 
 
-def test_resize_to_fewer_elements_shows_part_of_the_same_storage():
+def test_resize_to_fewer_elements_keeps_the_storage():
     x = mt.to_tensor([1.0, 2.0, 3.0])
     view = x[0:2]
     assert x.resize_([2, 1]) is x
@@ -145,7 +145,7 @@ def test_resize_to_fewer_elements_shows_part_of_the_same_storage():
     assert x.tolist() == [[10], [20]]
 
 
-def test_resize_to_more_elements_makes_a_new_storage_padded_with_zeros():
+def test_resize_to_more_elements_allocates_a_new_storage_padded_with_zeros():
     for fill_zero in (True, False):
         x = mt.to_tensor([1.0, 2.0, 3.0])
         view, pointer = x[0:2], x.data_ptr()
@@ -155,7 +155,7 @@ def test_resize_to_more_elements_makes_a_new_storage_padded_with_zeros():
         assert view.tolist() == [1, 2]
 
 
-def test_resize_of_a_transposed_tensor_keeps_the_order_in_which_it_is_read():
+def test_resize_of_a_transposed_tensor_keeps_its_elements_in_row_order():
     x = mt.to_tensor([[1.0, 2.0], [3.0, 4.0]]).t()
     base = x.t()
     assert x.resize_([3]).tolist() == [1, 3, 2]
@@ -163,7 +163,7 @@ def test_resize_of_a_transposed_tensor_keeps_the_order_in_which_it_is_read():
     assert base.tolist() == [[1, 2], [3, 4]]
 
 
-def test_a_part_that_grows_never_shows_its_neighbours():
+def test_resize_of_a_view_to_more_elements_does_not_show_the_rest_of_its_base():
     x = mt.to_tensor([1, 2, 3, 4])
     part = x[0:2]
     assert part.resize_([4]).tolist() == [1, 2, 0, 0]
@@ -194,7 +194,7 @@ def test_resize_is_refused_if_a_gradient_is_required_and_for_wrong_shapes():
 # ---------- set_ ----------
 
 
-def test_set_shows_the_storage_of_the_source():
+def test_set_makes_the_tensor_use_the_storage_of_the_source():
     x, source = mt.zeros([3]), mt.to_tensor([[1.0, 2.0], [3.0, 4.0]])
     old = x[:]
     assert x.set_(source) is x and x.tolist() == source.tolist() and x.data_ptr() == source.data_ptr()
@@ -215,20 +215,20 @@ def test_set_shows_the_storage_of_the_source():
         ({"shape": [0]}, []),
     ],
 )
-def test_set_takes_shape_stride_and_offset_in_elements(given, values):
+def test_the_stride_and_offset_of_set_count_elements(given, values):
     source = mt.to_tensor(np.arange(6.0).reshape(2, 3))
     strange = source[:, 1:].as_strided([2, 2], [3, 1], 1)
     x = mt.ones([7], "int32").set_(source if given else strange, **given)
     assert x.tolist() == (values if given else [[1, 2], [4, 5]]) and x.dtype == source.dtype
 
 
-def test_set_without_a_source_is_empty(base: int):
+def test_set_without_a_source_makes_the_tensor_empty(base: int):
     x = mt.ones([16], "float64")
     x.set_()
     assert x.shape == [0] and x.dtype == "float64" and allocated() == base
 
 
-def test_set_joins_group_and_history_of_the_source():
+def test_after_set_writes_to_tensor_and_source_are_recorded_for_both():
     w = leaf([1.0, 2.0])
     x, source = w * 100, w * 3
     y = x * 1
@@ -240,7 +240,7 @@ def test_set_joins_group_and_history_of_the_source():
     assert w.grad.tolist() == [30 + 100, 15 + 100] and source.tolist() == [30, 30]
 
 
-def test_set_under_no_grad_is_a_detached_alias():
+def test_set_under_no_grad_makes_the_tensor_a_detached_alias_of_the_source():
     w = leaf([1.0])
     x, source = w * 2, w * 3
     with mt.no_grad():
@@ -258,7 +258,7 @@ def test_a_tensor_with_a_retained_gradient_may_be_set_to_a_part_of_itself():
     assert w.grad.tolist() == [0, 10, 10] and x.grad.tolist() == [5, 5]
 
 
-def test_set_protects_a_leaf_from_both_sides():
+def test_set_refuses_a_leaf_as_target_and_a_tensor_set_to_a_leaf_cannot_be_written():
     w, source = leaf([1.0]), mt.ones([1], "float64")
     before = Moment(w=w, source=source)
     for mode in (mt.enable_grad, mt.no_grad):
@@ -271,7 +271,7 @@ def test_set_protects_a_leaf_from_both_sides():
     assert w.tolist() == x.tolist() == [1]
 
 
-def test_set_names_an_argument_that_does_not_fit():
+def test_the_error_of_set_names_an_argument_that_does_not_fit():
     x, source = mt.zeros([2]), mt.ones([3])
     before = Moment(x=x)
     expect_named(lambda: x.set_([1.0]), "set_", "Tensor", "list")
@@ -284,7 +284,7 @@ def test_set_names_an_argument_that_does_not_fit():
 # ---------- apply_ and requires_grad_ ----------
 
 
-def test_apply_gives_the_whole_tensor_and_writes_once():
+def test_apply_calls_the_function_with_the_whole_tensor_and_writes_once():
     x = mt.to_tensor([1.0, 2.0])
     view, given = x[0:1], []
     assert x.apply_(lambda t: given.append(t.shape) or 3 * t + 2) is x
@@ -300,14 +300,14 @@ def test_apply_under_no_grad_updates_a_leaf():
     assert w.is_leaf and not w.stop_gradient and w.tolist() == [0.5]
 
 
-def test_apply_passes_gradients_to_other_tensors_of_the_function():
+def test_the_function_of_apply_may_use_a_leaf_which_then_gets_a_gradient():
     w, x = leaf([2.0]), mt.ones([1], "float64")
     x.apply_(lambda t: t + w * 3)
     x.backward()
     assert w.grad.tolist() == [3]
 
 
-def test_apply_names_a_wrong_function_or_result_and_writes_nothing():
+def test_the_error_of_apply_names_a_wrong_function_or_result_and_nothing_is_written():
     x = leaf([1.0, 2.0]) * 1
     for call in (x.apply_, x.apply):
         expect_named(lambda call=call: call(mt.sin), "apply", "gradient", "no_grad", error=RuntimeError)
@@ -333,7 +333,7 @@ def test_requires_grad_is_the_opposite_of_stop_gradient():
 # ---------- memory ----------
 
 
-def test_replacing_operations_leave_no_cycles(base: int):
+def test_cast_and_set_leave_no_reference_cycles(base: int):
     w = leaf(np.ones((8, 16)))
     x = w * 1
     x.retain_grads()

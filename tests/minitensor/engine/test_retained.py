@@ -1,4 +1,4 @@
-"""Test retained gradients of non-leaves, and gradients that are cleared or set."""
+"""Test retained gradients of non-leaves, and gradients that the program clears or assigns."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def test_a_non_leaf_keeps_its_gradient_only_after_retain_grads():
     assert x.grad.tolist() == [4, 8] and y.grad is None
 
 
-def test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now():
-    # The recorded results: PyTorch returns 1; Paddle returns 10, the gradient of the old value.
+def test_a_retained_gradient_is_the_gradient_of_the_current_value_of_the_tensor():
+    # PyTorch was recorded to return 1, too. Paddle returns 10, the gradient of the old value.
     w = leaf([1.0, 2.0])
     x = w * 1
     x.retain_grads()
@@ -31,7 +31,7 @@ def test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now():
 
 
 def test_the_next_retained_gradient_replaces_the_last_one_as_in_paddle():
-    # Paddle 2.6.2 and 3.3.1 compute [3, 3], and the gradient read before stays [2, 2]: see facts/gradients.json.
+    # In Paddle 2.6.2 and 3.3.1, too, x.grad is [3, 3] and the earlier gradient stays [2, 2]: see facts/gradients.json.
     w = leaf([1.0, 2.0])
     x = w + 0
     x.retain_grads()
@@ -41,7 +41,7 @@ def test_the_next_retained_gradient_replaces_the_last_one_as_in_paddle():
     assert x.grad.tolist() == [3, 3] and kept.tolist() == [2, 2] and w.grad.tolist() == [5, 5]
 
 
-def test_retained_gradients_add_up_in_pytorchs_vocabulary():
+def test_in_pytorchs_vocabulary_retained_gradients_are_accumulated():
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     x = w + 0
     x.retain_grad()
@@ -50,7 +50,7 @@ def test_retained_gradients_add_up_in_pytorchs_vocabulary():
     assert x.grad.tolist() == [5, 5]
 
 
-def test_retained_gradients_of_a_group_follow_each_members_value():
+def test_a_base_and_its_view_each_retain_the_gradient_of_their_current_value():
     w = leaf([1.0, 2.0])
     x = w * 1
     part = x[0:1]
@@ -63,7 +63,7 @@ def test_retained_gradients_of_a_group_follow_each_members_value():
     assert part.grad.tolist() == [11] and x.grad.tolist() == [11, 0] and w.grad.tolist() == [66, 0]
 
 
-def test_a_write_through_a_view_moves_the_retained_gradient_of_the_whole():
+def test_after_a_write_through_a_view_the_base_retains_the_gradient_of_its_new_value():
     # These results were recorded from PyTorch.
     w = leaf([1.0, 2.0])
     x = w.square()
@@ -79,7 +79,7 @@ def test_a_write_through_a_view_moves_the_retained_gradient_of_the_whole():
     [lambda x: x.reshape_([3, 1]), lambda x: x.unsqueeze_(1), lambda x: x.unsqueeze_(0).t_()],
     ids=["reshape_", "unsqueeze_", "t_"],
 )
-def test_a_retained_gradient_has_the_shape_the_tensor_has_now(change):
+def test_a_retained_gradient_has_the_current_shape_of_its_tensor(change):
     w = leaf([1.0, 2.0, 3.0])
     x = w + 0
     x.retain_grads()
@@ -102,7 +102,7 @@ def test_a_retained_gradient_is_transposed_with_the_tensor():
     assert x.grad.tolist() == [[1, 2], [3, 4]]
 
 
-def test_retaining_twice_counts_once():
+def test_calling_retain_grads_twice_does_not_double_the_gradient():
     w = leaf([1.0])
     x = w * 1
     x.retain_grads()
@@ -111,7 +111,7 @@ def test_retaining_twice_counts_once():
     assert x.grad.tolist() == [2]
 
 
-def test_retaining_needs_a_tensor_that_requires_a_gradient_and_does_nothing_on_a_leaf():
+def test_retain_grads_refuses_a_constant_and_does_nothing_on_a_leaf():
     with pytest.raises(RuntimeError, match="requires no gradient"):
         mt.ones([2]).retain_grads()
     w = leaf([1.0])
@@ -135,7 +135,7 @@ def test_a_retained_gradient_is_dropped_if_the_tensor_becomes_a_leaf():
 # ---------- clearing and setting ----------
 
 
-def test_clear_grad_fills_with_zeros_or_drops():
+def test_clear_grad_fills_the_gradient_with_zeros_or_removes_it():
     w = leaf([1.0, 2.0])
     w.clear_grad()
     assert w.grad is None
@@ -160,7 +160,7 @@ def test_clear_grad_works_for_a_retained_gradient():
     assert x.grad.tolist() == [1]
 
 
-def test_grad_can_be_set_on_a_leaf_and_is_added_to():
+def test_the_gradient_of_a_leaf_can_be_assigned_and_backward_adds_to_it():
     w = leaf([1.0, 2.0])
     w.grad = mt.to_tensor([10.0, 20.0], "float64")
     (w * 2).backward()
@@ -169,7 +169,7 @@ def test_grad_can_be_set_on_a_leaf_and_is_added_to():
     assert w.grad is None
 
 
-def test_a_wrong_gradient_is_named():
+def test_the_error_about_a_wrong_assigned_gradient_says_what_is_wrong():
     w = leaf([1.0, 2.0])
     for wrong, error, match in (
         (mt.ones([3], "float64"), ValueError, r"\[2\].*\[3\]"),

@@ -1,8 +1,8 @@
-"""Test that every operation registers with the storages that it saved from, so that later writes are noticed or
-preserved.
+"""Test that every operation registers with the storages whose values it saves, so that a later write preserves the
+values or makes backward raise.
 
 The tests cover operands and results of normal and in-place operations. Under "copy_on_write" the gradient is right
-after the write. Under "2.6" backward raises an error that names the operation that saved and the one that wrote.
+after the write. Under "2.6" backward raises an error that names the operation that saved the values and the write.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ CASES: dict[Saves, tuple[str, list[float], list[float]]] = {
 
 
 def saved(given: Saves) -> tuple[list[mt.Tensor], mt.Tensor, mt.Tensor]:
-    """Return two leaves, a result that has saved a tensor, and that tensor."""
+    """Return two leaves, a result whose operation has saved a tensor, and this tensor."""
     leaves = [leaf(NUMBERS), leaf(OTHERS)]
     result, held = given(*(w * 1.0 for w in leaves))
     return leaves, result, held
@@ -77,7 +77,7 @@ def saved(given: Saves) -> tuple[list[mt.Tensor], mt.Tensor, mt.Tensor]:
 
 @pytest.mark.parametrize("given", CASES, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("write", [lambda t: t.fill_(7.0), lambda t: t.__setitem__(1, 7.0)], ids=["all", "one"])
-def test_saved_values_of_every_operation_are_preserved_from_a_write(given: Saves, write):
+def test_under_copy_on_write_a_write_preserves_the_saved_values_of_every_operation(given: Saves, write):
     with mt.set_inplace_policy("copy_on_write"):
         leaves, result, held = saved(given)
         write(held)
@@ -88,7 +88,7 @@ def test_saved_values_of_every_operation_are_preserved_from_a_write(given: Saves
 
 @pytest.mark.parametrize("given", CASES, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("create_graph", [False, True])
-def test_a_write_of_saved_values_is_reported_with_both_names(given: Saves, create_graph: bool):
+def test_the_error_names_the_operation_that_saved_values_and_the_write(given: Saves, create_graph: bool):
     leaves, result, held = saved(given)
     held.fill_(7.0)
     with pytest.raises(RuntimeError) as raised:
@@ -98,10 +98,10 @@ def test_a_write_of_saved_values_is_reported_with_both_names(given: Saves, creat
     assert "None of the saved bytes" not in text
 
 
-# ---------- many savers, and savers of parts ----------
+# ---------- many operations that saved values, and saved parts ----------
 
 
-def test_bytes_are_preserved_for_the_savers_that_are_alive():
+def test_values_are_preserved_for_every_operation_whose_result_is_alive():
     w = leaf(NUMBERS)
     x = w * 1.0
     kept = []
@@ -115,7 +115,7 @@ def test_bytes_are_preserved_for_the_savers_that_are_alive():
         assert mt.grad(result, w, retain_graph=True)[0].tolist() == [1.0, 3.0, -4.0]
 
 
-def test_bytes_preserved_for_a_saver_are_freed_if_it_becomes_stale(no_collector):
+def test_preserved_bytes_are_freed_if_the_saved_values_become_stale(no_collector):
     w = leaf(np.ones([4, 1024]))
     x = w * 1.0
     result = x[:2] * x[:2]
@@ -130,14 +130,14 @@ def test_bytes_preserved_for_a_saver_are_freed_if_it_becomes_stale(no_collector)
         mt.grad(result, w)
 
 
-def test_a_saved_part_is_assembled_from_a_larger_copy_and_a_smaller_one():
+def test_backward_assembles_a_saved_part_from_two_preserved_copies():
     w = leaf([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
     factor = leaf([10.0, 10.0, 10.0, 10.0, 10.0])
     with mt.set_inplace_policy("copy_on_write"):
         x = w * 1.0
         result = x[2:6] * x[2:6]
-        x[5] = 0.0  # preserves one cell
-        x[0:5].multiply_(factor)  # copies five cells for its own backward, three of which are in the saved part
+        x[5] = 0.0  # this write preserves one cell
+        x[0:5].multiply_(factor)  # this one copies five cells for its backward, three of them in the saved part
     assert mt.grad(result, w)[0].tolist() == [0, 0, 6, 8, 10, 12, 0, 0]
 
 
@@ -159,7 +159,7 @@ def test_an_operand_that_overlaps_the_end_of_the_target_is_saved_before_the_writ
     assert mt.grad(x, w)[0].tolist() == [2.0, 1.0 + 3.0, 2.0 + 4.0, 3.0 + 1.0]
 
 
-def test_a_view_that_shows_some_cells_twice_becomes_a_separate_leaf():
+def test_a_view_with_repeated_cells_can_become_a_separate_leaf():
     x = mt.to_tensor([1.0, 2.0, 3.0, 4.0], "float64")
     ends = x.as_strided([2, 2], [3, 0])  # it has as many elements as x, and spans the same memory
     ends.stop_gradient = False
@@ -168,9 +168,9 @@ def test_a_view_that_shows_some_cells_twice_becomes_a_separate_leaf():
     assert ends.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]] and x.grad is None
 
 
-def test_the_error_names_a_write_of_the_living_storage_and_not_of_a_dead_one():
+def test_the_error_names_a_write_to_the_saved_storage_not_to_a_freed_one_with_its_address():
     x = mt.ones([2])
-    saver = (x * mt.to_tensor([1.0, 1.0], stop_gradient=False)).add(1.0)  # saves x
+    saver = (x * mt.to_tensor([1.0, 1.0], stop_gradient=False)).add(1.0)  # the product saves x
     other = mt.ones([2])
     # The write log has entries of a freed storage, whose address another storage may get.
     write_log.append((weakref.ref(other._storage), 1, "sin_", sys._getframe().f_code, 0))
@@ -178,14 +178,14 @@ def test_the_error_names_a_write_of_the_living_storage_and_not_of_a_dead_one():
     x.add_(1.0)
     third = mt.ones([2])
     later = third * mt.to_tensor([1.0, 1.0], stop_gradient=False)
-    third.exp_()  # raises the version to the number in these entries
+    third.exp_()  # now `third` has the version of the log entry
     reported = write_that_made(x._storage, 1)
     assert reported is not None and reported[0] == "add_" and not later.stop_gradient
     with pytest.raises(RuntimeError, match="by add_, which made version 1"):
         saver.backward()
 
 
-def test_writes_to_storages_without_savers_are_not_logged():
+def test_writes_to_storages_from_which_nothing_was_saved_are_not_logged():
     x = mt.ones([2])
     before = list(write_log)
     x.add_(1.0).sin_()

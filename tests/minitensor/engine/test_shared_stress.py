@@ -1,4 +1,4 @@
-"""Test random programs that share memory with numpy at all times: every byte has the expected value.
+"""Test random programs that constantly share memory with numpy: every byte has the expected value.
 
 A program creates tensors and arrays on each other's memory, takes views, writes through both kinds, drops names, runs
 backward, changes policies and collects garbage. Each memory has a shadow, a separate array on which plain numpy does
@@ -64,7 +64,7 @@ class Program:
         return self.looks[self.random.integers(len(self.looks))]
 
     def begin(self) -> None:
-        """Create a memory: a tensor's, an array's, or that of a buffer of bytes."""
+        """Allocate memory with a tensor, with an array or with a buffer of bytes."""
         shape = [(6,), (3, 4), (2, 2, 3), (1,), (0, 2), (), (500,)][self.random.integers(7)]
         numbers = np.asarray(self.random.standard_normal(shape)).astype(self.random.choice(["float32", "float64"]))
         if (kind := self.random.integers(3)) == 0:
@@ -76,9 +76,7 @@ class Program:
             self.looks.append(Shown(backed[: numbers.size].reshape(shape), numbers))
 
     def cross(self) -> None:
-        """Create an array on a tensor's memory or a tensor on an array's, by numpy, or by DLPack if the result is
-        writable.
-        """
+        """Create an array on the memory of a tensor, or a tensor on the memory of an array, by numpy or by DLPack."""
         look = self.any()
         if look.is_tensor:
             other = look.shown.numpy(share=True) if self.random.random() < 0.5 else np.from_dlpack(look.shown)
@@ -89,7 +87,7 @@ class Program:
         self.looks.append(Shown(other, look.shadow))
 
     def view(self) -> None:
-        """Take a view of a tensor, by the engine, or of an array, by numpy."""
+        """Make a view of a tensor with the engine, or a view of an array with numpy."""
         look = self.any()
         shape = look.shadow.shape
         if not shape or 0 in shape:
@@ -142,7 +140,7 @@ class Program:
         self.looks.append(Shown(y, np.array(np.abs(look.shadow * two + one))))
 
     def differentiate(self) -> None:
-        """Run an operation that saves, a write and backward. It may be refused, except under "copy_on_write"."""
+        """Run an operation that saves values, a write, and backward, which may raise except under "copy_on_write"."""
         look = self.any()
         if not look.is_tensor or look.shadow.size == 0:
             return
@@ -182,7 +180,7 @@ def test_every_shared_byte_has_the_value_of_its_shadow(seed: int, base: int):
     assert allocated() == base and not shared_storages() and not _by_id and not _by_address
 
 
-def test_lent_memory_is_never_reused(base: int):
+def test_memory_that_an_array_still_uses_is_never_reused(base: int):
     """Arrays of freed tensors keep their numbers while thousands of tensors of the same size are created and freed."""
     kept = []
     for i in range(200):
@@ -201,10 +199,8 @@ def test_lent_memory_is_never_reused(base: int):
     assert allocated() == base + 100 * 256
 
 
-def test_many_shared_memories_are_distinguished(base: int):
-    """The table of shared memory stays sorted and free of overlaps while memories are registered and freed in any
-    order.
-    """
+def test_the_table_of_shared_memory_stays_right_while_memory_is_shared_and_freed(base: int):
+    """The entries of the table must be sorted and must not overlap."""
     random = np.random.default_rng(SEED)
     held: dict[int, tuple[np.ndarray, mt.Tensor]] = {}
     for i in range(3000):

@@ -26,8 +26,8 @@ CUBE = np.arange(24.0).reshape(2, 3, 4)
 LAYOUTS = {
     "contiguous": lambda a: a,
     "a part": lambda a: a[1:, 1:3],
-    "every other": lambda a: a[..., ::2],
-    "backwards": lambda a: a[::-1, :, ::-2],
+    "every other column": lambda a: a[..., ::2],
+    "reversed": lambda a: a[::-1, :, ::-2],
     "transposed": lambda a: a.T,
     "a diagonal": lambda a: np.einsum("iij->ij", a[:, :2]),
     "0-d": lambda a: a[1, 2, 3, ...],
@@ -62,7 +62,7 @@ def test_an_array_on_a_tensor_shares_its_memory_both_ways(layout: str):
     assert (array == 5).all()
 
 
-def test_functions_that_are_not_named_for_sharing_copy():
+def test_all_functions_but_from_numpy_and_numpy_with_share_true_copy():
     x = mt.to_tensor(CUBE)
     shared = x.numpy(share=True)
     for copy in (x.numpy(), x.numpy(share=False), np.asarray(x), np.array(x), np.array([x])[0], x.detach().numpy()):
@@ -71,7 +71,7 @@ def test_functions_that_are_not_named_for_sharing_copy():
         assert not np.shares_memory(made.numpy(share=True), shared)
 
 
-def test_numpy_gets_a_copy_of_a_tensor():
+def test_a_tensor_has_no_protocol_by_which_numpy_could_share_its_memory():
     x = mt.to_tensor([1.0, 2.0])
     for name in ("__array_interface__", "__array_struct__", "__buffer__", "__cuda_array_interface__"):
         assert not hasattr(x, name)
@@ -81,7 +81,7 @@ def test_numpy_gets_a_copy_of_a_tensor():
         np.asarray(x, copy=False)
 
 
-def test_neither_side_can_change_the_shape_or_the_flags_of_the_other():
+def test_tensor_and_array_on_shared_memory_have_their_own_shape_and_flags():
     array = np.arange(6.0)
     x = mt.from_numpy(array)
     array.shape = (2, 3)
@@ -93,7 +93,7 @@ def test_neither_side_can_change_the_shape_or_the_flags_of_the_other():
     assert x.shape == [6] and x.add_(1.0).tolist() == [2, 3, 4, 5, 6, 7]
 
 
-def test_the_owner_cannot_move_the_memory_away():
+def test_the_owner_of_shared_memory_cannot_resize_it():
     array, backing = np.arange(4.0), bytearray(32)
     x, y = mt.from_numpy(array), mt.from_numpy(np.frombuffer(backing))
     with pytest.raises(ValueError, match="resize"):
@@ -107,7 +107,7 @@ def test_the_owner_cannot_move_the_memory_away():
     backing.extend(b"more")
 
 
-def test_files_and_other_memory_are_shared_through_their_arrays(tmp_path):
+def test_memory_of_files_and_buffers_can_be_shared_through_arrays(tmp_path):
     file = tmp_path / "numbers"
     file.write_bytes(np.arange(8.0).tobytes())
     mapped = np.memmap(file, np.float64, "r+")
@@ -133,10 +133,10 @@ def test_a_borrowed_array_whose_elements_share_memory_is_read_only():
     assert not x.numpy(share=True).flags.writeable and array.tolist() == [0, 1, 2, 3]
 
 
-# ---------- one memory is one storage ----------
+# ---------- each piece of memory has one storage ----------
 
 
-def test_memory_shared_twice_is_one_storage_with_one_version():
+def test_memory_that_is_shared_twice_has_one_storage_and_one_version():
     array = np.arange(6.0)
     x, part = mt.from_numpy(array), mt.from_numpy(array[2:4])
     assert part._storage is x._storage and part.offset == 2
@@ -148,7 +148,7 @@ def test_memory_shared_twice_is_one_storage_with_one_version():
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_a_part_may_be_shared_first_if_its_owner_is_known(dtype: str):
+def test_a_part_may_be_shared_before_the_whole_if_the_owner_is_known(dtype: str):
     array, backing = np.arange(6).astype(dtype), bytearray(32)
     part = mt.from_numpy(array[2:4])
     assert mt.from_numpy(array[::-1])._storage is part._storage and part.offset == 2
@@ -156,14 +156,14 @@ def test_a_part_may_be_shared_first_if_its_owner_is_known(dtype: str):
     assert mt.from_numpy(np.frombuffer(backing, dtype))._storage is part._storage
 
 
-def test_a_tensor_returned_by_another_library_is_on_its_first_storage():
+def test_a_tensor_that_comes_back_from_numpy_has_its_original_storage():
     x = mt.to_tensor([1.0, 2.0, 3.0])
     back = mt.from_numpy(x.numpy(share=True)[1:])
     assert back._storage is x._storage and back.offset == 1
     back.add_(1.0)
     assert x.inplace_version == 1 and x.tolist() == [1, 3, 4]
     gc.collect()
-    assert not is_shared(x._storage), "no outside array uses the memory any longer"
+    assert not is_shared(x._storage), "no array outside of the engine uses the memory any longer"
 
 
 def test_sharing_that_would_split_a_memory_into_two_storages_is_refused():
@@ -182,18 +182,18 @@ def test_sharing_that_would_split_a_memory_into_two_storages_is_refused():
     assert mt.from_numpy(np.asarray(Opaque(array[4:])))._storage is not part._storage
     rest = mt.from_numpy(array[4:])
     assert rest._storage is not part._storage and mt.from_numpy(array[2:4])._storage is part._storage
-    assert rest.offset == 0, "its storage begins after the part"
+    assert rest.offset == 0, "the new storage begins after the part that is shared already"
     del rest
     del part
-    assert mt.from_numpy(array.view(np.int64)).dtype == "int64", "no holder is left"
+    assert mt.from_numpy(array.view(np.int64)).dtype == "int64", "no tensor uses the memory any longer"
     behind, in_front = (mt.from_numpy(np.asarray(Opaque(part))) for part in (array[4:], array[2:4]))
-    assert in_front._storage is not behind._storage, "they only touch each other"
+    assert in_front._storage is not behind._storage, "the two parts are adjacent and do not overlap"
 
 
-# ---------- lifetimes and counting ----------
+# ---------- lifetimes and counted bytes ----------
 
 
-def test_lent_memory_lives_and_counts_as_long_as_an_array_uses_it(base: int):
+def test_memory_of_a_tensor_is_counted_and_kept_as_long_as_an_array_uses_it(base: int):
     x = mt.ones([256])
     storage = weakref.ref(x._storage)
     array = x[128:].numpy(share=True)
@@ -206,7 +206,7 @@ def test_lent_memory_lives_and_counts_as_long_as_an_array_uses_it(base: int):
     assert storage() is None and allocated() == base
 
 
-def test_borrowed_memory_is_not_counted_and_lives_as_long_as_a_tensor_uses_it(base: int):
+def test_memory_of_an_array_is_not_counted_and_kept_as_long_as_a_tensor_uses_it(base: int):
     array = np.ones(4096)
     gone = weakref.ref(array)
     x = mt.from_numpy(array)
@@ -220,7 +220,7 @@ def test_borrowed_memory_is_not_counted_and_lives_as_long_as_a_tensor_uses_it(ba
     assert gone() is None and copy.tolist() == [1] * 10
 
 
-def test_copies_and_views_do_not_mark_memory_as_shared():
+def test_copies_and_views_of_a_tensor_do_not_mark_its_memory_as_shared():
     x = mt.ones([3])
     (x.numpy(), np.asarray(x), x.tolist(), x.clone().numpy(share=True), x[1:])
     assert not is_shared(x._storage)
@@ -229,7 +229,7 @@ def test_copies_and_views_do_not_mark_memory_as_shared():
 # ---------- gradients ----------
 
 
-def test_gradients_flow_through_shared_memory_and_leaves_may_live_in_it():
+def test_a_leaf_may_use_the_memory_of_an_array():
     array = np.array([1.0, 2.0, 3.0])
     w = mt.from_numpy(array)
     w.stop_gradient = False
@@ -240,7 +240,7 @@ def test_gradients_flow_through_shared_memory_and_leaves_may_live_in_it():
     assert array.tolist() == [0, 0, 0]
 
 
-def test_a_tensor_that_requires_a_gradient_is_shared_only_after_detach():
+def test_a_tensor_that_requires_a_gradient_can_be_shared_only_after_detach():
     w = leaf([2])
     for x in (w, w * 2, (w * 2)[0]):
         with pytest.raises(RuntimeError, match=r"x\.detach\(\)\.numpy\(share=True\)"):
@@ -275,7 +275,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("make", "error", "says"), REFUSED, ids=[says for *_, says in REFUSED])
-def test_memory_that_cannot_be_shared_is_refused_with_a_way_out(make, error: type[Exception], says: str):
+def test_from_numpy_refuses_memory_that_it_cannot_share_and_says_why(make, error: type[Exception], says: str):
     before = allocated()
     with pytest.raises(error, match=f"from_numpy.*{says}"):
         mt.from_numpy(make())
@@ -292,7 +292,7 @@ def test_numbers_of_another_c_type_of_the_same_size_are_accepted():
 def test_the_memory_of_a_gpu_is_not_shared_with_numpy():
     mt.set_device("gpu:sim")
     x = mt.ones([2])
-    assert mt.from_numpy(np.ones(2)).place == "Place(cpu)", "the memory did not move"
+    assert mt.from_numpy(np.ones(2)).place == "Place(cpu)", "the tensor is on the host, where the array is"
     mt.set_device("cpu")
     with pytest.raises(TypeError, match=r"gpu:sim.*x\.cpu\(\)"):
         x.numpy(share=True)

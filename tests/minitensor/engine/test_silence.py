@@ -1,4 +1,4 @@
-"""Test that no numpy warning about inf and nan, which are valid values, reaches the program."""
+"""Test that the program sees no warning of numpy about inf and nan, which are valid values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from minitensor import torch
 
 VALUES = [float("nan"), float("inf"), -float("inf"), 0.0, -3.0, 3e38, -3e38, 1e-45, 89.0]
 GIVEN = [(), (2,), (0.0,), "itself", "reversed"]
-#: Methods that return numpy arrays, with which programs compute outside the engine.
+#: Methods that return numpy arrays. Operations on arrays may warn, because the engine does not run them.
 LEAVING = {"numpy", "__array__", "__array_wrap__"}
 OPERATORS = [
     "add",
@@ -84,7 +84,7 @@ def test_a_program_in_a_separate_process_prints_no_warning():
 
 
 @pytest.mark.parametrize("clip", [mt.nn.ClipGradByGlobalNorm(1.0), mt.nn.ClipGradByNorm(1.0)])
-def test_clipping_an_overflow_gives_no_warning(clip):
+def test_clipping_gradients_whose_norm_overflows_gives_no_warning(clip):
     x = mt.create_parameter([2], "float32")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,4 @@
-"""16-bit floats: every operation computes in float32 and rounds once. Dtypes and values equal the recorded ones."""
+"""Test 16-bit floats: every operation computes in float32 and rounds once, and results agree with recorded ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def spacing(values: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def expect_near(found: Any, wanted: np.ndarray, dtype: str, spacings: float) -> None:
-    """Compare a tensor with exact values, up to the rounding to ``dtype``."""
+    """Assert that a tensor differs from exact values by at most ``spacings`` times the spacing of ``dtype``."""
     assert found.dtype == dtype
     got, wanted = found.astype("float64").numpy(), np.asarray(wanted, np.float64)
     assert got.shape == wanted.shape
@@ -87,7 +87,7 @@ def test_an_operation_is_computed_in_float32_and_rounded_once(given: Sample, dty
 
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("given", FLOATS, ids=str)
-def test_gradients_have_the_dtype_and_are_near_those_in_float32(given: Sample, dtype: str):
+def test_gradients_have_16_bits_and_are_near_those_computed_in_float32(given: Sample, dtype: str):
     places = tuple(given.wanting())
     if not given.row.normal or not given.row.rules or not places:
         pytest.skip("no gradient")
@@ -100,7 +100,7 @@ def test_gradients_have_the_dtype_and_are_near_those_in_float32(given: Sample, d
         assert (wide is None) == (half is None)
         if half is not None:
             assert half.dtype == dtype
-            # A rule may read the rounded result: in 1 - tanh(x) ** 2, digits cancel.
+            # Some rules use the rounded result, whose error cancellation increases, for example in 1 - tanh(x) ** 2.
             scale = np.maximum(np.abs(wide.numpy()), np.abs(wide.numpy()).max(initial=0) / 4)
             error = np.abs(half.astype("float32").numpy() - wide.numpy())
             assert (error <= float(limits(dtype_of(dtype).numpy).eps) * (1 + 6 * scale)).all(), (half, wide)
@@ -147,7 +147,7 @@ def test_a_number_is_promoted_with_a_dtype_as_in_pytorch():
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("name", TORCH["functions of one tensor"]["values"]["found"])
-def test_a_function_gives_the_dtype_of_pytorch(name: str):
+def test_a_function_returns_the_dtype_recorded_from_pytorch(name: str):
     recorded = TORCH["functions of one tensor"]["values"]["found"][name]
     given = (0,) if name in ("cumsum", "cumprod", "logsumexp") else ()
     # minitensor has no arithmetic for bools.
@@ -160,7 +160,7 @@ VALUES = [((i * 37) % 101 - 50) / 16 + i / 128 for i in range(60)]
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("question", TORCH["reductions of 16 bits"]["values"]["found"])
-def test_a_reduction_is_that_of_pytorch(question: str):
+def test_a_reduction_returns_the_value_recorded_from_pytorch(question: str):
     name, dtype, axis = question.split()
     x = torch.tensor(VALUES, dtype=getattr(torch, dtype)).reshape(6, 10)
     recorded = TORCH["reductions of 16 bits"]["values"]["found"][question]
@@ -171,7 +171,7 @@ def test_a_reduction_is_that_of_pytorch(question: str):
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("dtype", HALVES)
-def test_a_long_sum_does_not_stop_growing(dtype: str):
+def test_a_sum_of_5000_numbers_equals_the_one_recorded_from_pytorch(dtype: str):
     x = torch.full((5000,), 0.1, dtype=getattr(torch, dtype))
     recorded = TORCH["a long sum of 16 bits"]["values"]
     assert [x.sum().item()] == recorded["found"][dtype]
@@ -190,7 +190,7 @@ PRODUCTS = {
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("question", TORCH["products and functions of 16 bits"]["values"]["found"])
-def test_a_value_is_that_of_pytorch(question: str):
+def test_a_product_or_function_returns_the_values_recorded_from_pytorch(question: str):
     name, _, dtype = question.rpartition(" ")
     x = torch.tensor(VALUES, dtype=getattr(torch, dtype))
     out = PRODUCTS[name](x) if name in PRODUCTS else getattr(torch, name)(x)
@@ -210,7 +210,7 @@ PROGRAMS = {
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("question", TORCH["gradients of 16 bits"]["values"]["found"])
-def test_a_gradient_is_that_of_pytorch(question: str):
+def test_a_gradient_has_the_values_recorded_from_pytorch(question: str):
     name, _, dtype = question.rpartition(" ")
     x = torch.tensor(VALUES, dtype=getattr(torch, dtype), requires_grad=True)
     PROGRAMS[name](x).sum().backward()
@@ -225,7 +225,7 @@ def test_a_gradient_is_that_of_pytorch(question: str):
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("question", TORCH["texts"]["values"]["found"])
-def test_a_text_is_that_of_pytorch(question: str):
+def test_a_tensor_prints_the_text_recorded_from_pytorch(question: str):
     name, _, dtype = question.rpartition(" ")
     assert str(torch.tensor(PRINTED[name]).to(getattr(torch, dtype))) == TORCH["texts"]["values"]["found"][question]
 
@@ -258,7 +258,7 @@ def in_paddle(dtype: str, *shape: int) -> Any:
 
 @pytest.mark.cpu_only
 def test_two_dtypes_are_promoted_as_in_paddle_if_paddle_accepts_them():
-    """Paddle on a CPU refuses an integer beside a float; minitensor gives the float."""
+    """On a CPU, Paddle refuses an integer and a float as operands; minitensor returns the float."""
     recorded = PADDLE["two tensors"]["values"]["found"]
     found = {a: {b: paddle_dtype(lambda a, b: in_paddle(a, 2) + in_paddle(b, 2), a, b) for b in NAMES} for a in NAMES}
     wrong = {(a, b) for a in NAMES for b in NAMES if recorded[a][b] not in ("refused", found[a][b])}
@@ -276,7 +276,7 @@ PADDLES = {
 
 
 def differs_on_purpose(question: str, a: str, b: str) -> bool:
-    """True where minitensor has another dtype than Paddle 3.3.1 for a reason."""
+    """True if the result has deliberately another dtype in minitensor than in Paddle 3.3.1."""
     if question == "in place":
         return a != b  # Paddle changes the dtype of the target, minitensor never does
     if question == "a tensor and one without dimensions":
@@ -289,7 +289,7 @@ def differs_on_purpose(question: str, a: str, b: str) -> bool:
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("question", PADDLES)
-def test_dtypes_of_two_are_those_of_paddle_or_differ_for_a_reason(question: str):
+def test_two_dtypes_are_promoted_as_in_paddle_except_for_deliberate_differences(question: str):
     for a, row in PADDLE[question]["values"]["found"].items():
         for b, wanted in row.items():
             if wanted != "refused" and not differs_on_purpose(question, a, b):
@@ -298,7 +298,7 @@ def test_dtypes_of_two_are_those_of_paddle_or_differ_for_a_reason(question: str)
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("name", PADDLE["functions of one tensor"]["values"]["found"])
-def test_a_function_gives_the_dtype_of_paddle(name: str):
+def test_a_function_returns_the_dtype_recorded_from_paddle(name: str):
     """The variance of integers is a float32; Paddle 3.3.1 cuts off its fraction."""
     given = (0,) if name in ("cumsum", "cumprod", "logsumexp") else ()
     for dtype, wanted in PADDLE["functions of one tensor"]["values"]["found"][name].items():
@@ -313,7 +313,7 @@ def test_a_function_gives_the_dtype_of_paddle(name: str):
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("version", ["paddle 3.3.1", "paddle 2.6.2"])
-def test_values_are_those_of_paddle_where_its_cpu_has_the_operation(version: str):
+def test_values_agree_with_those_that_were_recorded_from_paddle_on_a_cpu(version: str):
     answers = RECORDS[version]["answers"]
     of = {"sum": lambda x, axis: x.sum(axis), "mean": lambda x, axis: x.mean(axis)}
     compared = 0
@@ -338,19 +338,19 @@ def test_values_are_those_of_paddle_where_its_cpu_has_the_operation(version: str
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("question", PADDLE["texts"]["values"]["found"])
-def test_a_text_is_that_of_paddle(question: str):
+def test_a_tensor_prints_the_text_recorded_from_paddle(question: str):
     name, _, dtype = question.rpartition(" ")
     x = mt.to_tensor(PRINTED[name], "float32").astype(dtype)
     # Paddle 3 rounds to the nearest number and Paddle 2.6.2 rounds down, so they print different numbers.
     assert str(x) == PADDLE["texts"]["values"]["found"][question]
 
 
-# ---------- storage ----------
+# ---------- bytes ----------
 
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("dtype", NAMES)
-def test_a_tensor_holds_as_many_bytes_as_its_elements(dtype: str, base: int):
+def test_a_tensor_allocates_exactly_the_bytes_of_its_elements(dtype: str, base: int):
     x = mt.ones([10], dtype)
     assert allocated() - base == 10 * x.element_size() == x._storage.nbytes
     del x
@@ -359,7 +359,7 @@ def test_a_tensor_holds_as_many_bytes_as_its_elements(dtype: str, base: int):
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("dtype", HALVES)
-def test_a_saved_tensor_is_the_one_of_16_bits(dtype: str, base: int):
+def test_operations_save_tensors_of_16_bits_and_no_copies_in_float32(dtype: str, base: int):
     x = mt.ones([1000], dtype)
     x.stop_gradient = False
     y = x.exp().sin()
@@ -369,9 +369,9 @@ def test_a_saved_tensor_is_the_one_of_16_bits(dtype: str, base: int):
 
 
 def test_a_simulated_gpu_counts_no_copies_in_float32(device: str):
-    """The peak is at most half of that in float32, where the gradient rules have temporary arrays, too."""
+    """The peak with 16 bits is at most half of the peak in float32."""
     if device != "gpu:sim":
-        pytest.skip("the simulated GPU")
+        pytest.skip("this test is about the simulated GPU")
     peaks = {}
     for dtype in ("float32", *HALVES):
         x = mt.ones([1 << 18], dtype)
@@ -388,7 +388,7 @@ def test_a_simulated_gpu_counts_no_copies_in_float32(device: str):
 
 
 @pytest.mark.parametrize("dtype", HALVES)
-def test_a_write_on_a_saved_tensor_is_noticed(dtype: str):
+def test_a_write_to_a_saved_tensor_of_16_bits_makes_backward_raise(dtype: str):
     x = mt.to_tensor([1.0, 2.0], dtype)
     x.stop_gradient = False
     y = x * 1
@@ -398,7 +398,7 @@ def test_a_write_on_a_saved_tensor_is_noticed(dtype: str):
         z.sum().backward()
 
 
-def test_a_function_gives_the_same_for_large_tensors():
+def test_a_function_of_a_large_tensor_computes_in_float32_too():
     x = np.linspace(-3, 3, 9 << 20, dtype=np.float32).astype(np.float16)
     given = mt.to_tensor(x)
     for name in ("sigmoid", "exp"):
@@ -450,7 +450,7 @@ def test_a_file_has_tensors_and_arrays_of_every_dtype(dtype: str, tmp_path: Any)
 
 
 @pytest.mark.parametrize("dtype", HALVES)
-def test_random_numbers_are_in_their_range(dtype: str):
+def test_random_numbers_of_16_bits_have_the_right_range_mean_and_deviation(dtype: str):
     for draw in (
         lambda: mt.rand([5000], dtype),
         lambda: mt.ones([5000], dtype).uniform_(),
@@ -467,8 +467,8 @@ def test_random_numbers_are_in_their_range(dtype: str):
 
 
 @pytest.mark.cpu_only
-def test_whole_random_numbers_are_those_of_pytorch():
-    """`torch.manual_seed(3); torch.empty(8, dtype=...).random_()` of PyTorch 2.13.0."""
+def test_whole_random_numbers_have_the_range_of_pytorch():
+    """The largest numbers are those of `random_` in PyTorch 2.13.0."""
     wanted = {"uint8": 255, "int8": 127, "int16": 2**15 - 1, "float16": 2**11, "bfloat16": 2**8}
     for dtype, most in wanted.items():
         torch.manual_seed(3)
@@ -478,10 +478,10 @@ def test_whole_random_numbers_are_those_of_pytorch():
         assert torch.empty(9, dtype=getattr(torch, dtype)).random_(2, 5).unique().tolist() == [2, 3, 4]
 
 
-# ---------- limits, layers, numpy only ----------
+# ---------- limits, layers, without ml_dtypes ----------
 
 
-def test_functions_of_the_largest_number_use_that_of_the_dtype():
+def test_nan_to_num_uses_the_largest_number_of_the_dtype():
     for dtype in HALVES:
         largest = float(limits(dtype_of(dtype).numpy).max)
         x = mt.to_tensor([np.inf, -np.inf, np.nan], dtype)
@@ -529,7 +529,7 @@ def test_layers_compute_in_16_bits(dtype: str):
         assert all(p.grad.dtype == kind for p in net.parameters() if p.grad is not None), name
 
 
-#: Expressions, each the first in its process that needs bfloat16; ``a`` is an array of it.
+#: Expressions that need bfloat16. Each runs first in its process; ``a`` is an array of bfloat16.
 FIRST_USES = [
     "mt.to_tensor(a)",
     "mt.to_tensor([1.0], 'bfloat16')",
@@ -553,10 +553,10 @@ FIRST_USES = [
 
 @pytest.mark.cpu_only
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_the_first_use_of_bfloat16_in_a_process_finds_the_dtype():
+def test_any_first_use_of_bfloat16_in_a_process_works():
     code = (
         "import os, sys, minitensor as mt, minitensor.torch as torch\n"
-        "assert 'ml_dtypes' not in sys.modules, 'it takes 2 MB, which most programs save'\n"
+        "assert 'ml_dtypes' not in sys.modules, 'ml_dtypes takes 2 MB, and most programs do not need it'\n"
         f"for use in {FIRST_USES}:\n"
         "    if not (child := os.fork()):\n"
         "        import ml_dtypes, numpy as np\n"
@@ -572,7 +572,7 @@ def test_the_first_use_of_bfloat16_in_a_process_finds_the_dtype():
 
 
 @pytest.mark.cpu_only
-def test_minitensor_needs_numpy_only():
+def test_without_ml_dtypes_float16_works_and_bfloat16_raises_an_import_error():
     code = (
         "import sys; sys.modules['ml_dtypes'] = None\n"
         "import minitensor as mt, minitensor.torch as torch\n"
@@ -615,7 +615,7 @@ def test_squares_beyond_the_largest_number_do_not_overflow(name: str, dtype: str
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_pytorch_names_do_not_overflow_either(dtype: Any):
+def test_squares_beyond_the_largest_number_do_not_overflow_in_pytorchs_vocabulary(dtype: Any):
     x = torch.tensor(LARGE, dtype=dtype)
     exact = x.double()
     for name, given in (("norm", ()), ("std", (1,)), ("norm", (3, 1)), ("norm", ("fro", 0))):
@@ -668,7 +668,7 @@ def test_an_operand_of_32_bits_is_not_rounded_before_the_operation(name: str):
 
 
 @pytest.mark.parametrize("dtype", HALVES)
-def test_gradients_pass_an_operand_of_32_bits_in_its_own_dtype(dtype: str):
+def test_a_16_bit_target_and_a_32_bit_operand_get_gradients_of_their_own_dtypes(dtype: str):
     for policy in ("2.6", "copy_on_write"):
         with mt.set_inplace_policy(policy):
             w = mt.to_tensor([1.5, -2.0], dtype, stop_gradient=False)
@@ -683,7 +683,7 @@ def test_gradients_pass_an_operand_of_32_bits_in_its_own_dtype(dtype: str):
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("name", ["floor_divide_", "remainder_", "pow_"])
-def test_an_integer_that_the_target_cannot_hold_is_refused(name: str):
+def test_an_integer_operand_outside_the_range_of_the_target_dtype_is_refused(name: str):
     """-5 would become 251, and 2 ** 40 would become 0, by which nothing can be divided."""
     for number, dtype in ((-5, "int16"), (2**40, "int64")):
         for space, error in ((mt, ValueError), (torch, RuntimeError)):

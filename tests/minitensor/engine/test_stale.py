@@ -1,4 +1,4 @@
-"""Test stale saved tensors: backward raises if one was overwritten, and the error explains the mistake.
+"""Test stale saved tensors: backward raises if a saved tensor was overwritten, and the error explains the mistake.
 
 The programs and their results were recorded from Paddle 2.6.2 and PyTorch. Where minitensor differs on purpose, the
 name of the test gives the reason.
@@ -29,10 +29,10 @@ def line() -> int:
     return sys._getframe(1).f_lineno
 
 
-# ---------- the text ----------
+# ---------- the text of the error ----------
 
 
-def test_the_error_names_both_lines_both_versions_and_two_ways_out():
+def test_the_error_names_the_lines_and_versions_of_save_and_write_and_two_remedies():
     _w, a = three()
     y = a * a
     saved = line() - 1
@@ -48,7 +48,7 @@ def test_the_error_names_both_lines_both_versions_and_two_ways_out():
     assert "normal operation" in text and "clone()" in text
 
 
-def test_the_error_names_the_first_of_several_writes_and_the_present_version():
+def test_the_error_names_the_first_of_several_writes_and_the_current_version():
     _w, a = three()
     a.scale_(2.0)
     y = a.sin()
@@ -73,7 +73,7 @@ def test_the_error_calls_a_saved_output_an_output():
     assert "overwritten: by add_" in str(raised.value)
 
 
-def test_the_error_advises_to_write_into_a_clone_of_a_saved_output_and_it_helps():
+def test_the_error_about_a_saved_output_advises_to_write_into_a_clone_which_works():
     w, a = three()
     y = a.exp()
     y.add_(1.0)
@@ -88,7 +88,7 @@ def test_the_error_advises_to_write_into_a_clone_of_a_saved_output_and_it_helps(
     np.testing.assert_allclose(w.grad.numpy(), np.exp([1.0, 2.0, 3.0]), rtol=1e-6)
 
 
-def test_the_error_advises_to_save_a_clone_of_an_operand_and_it_helps():
+def test_the_error_about_a_saved_operand_advises_to_save_a_clone_which_works():
     w, a = three()
     y = a.sin()
     a.add_(1.0)
@@ -116,7 +116,7 @@ def test_the_error_advises_to_save_a_clone_of_an_operand_and_it_helps():
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
-def test_every_kind_of_write_is_named(write, name: str):
+def test_the_error_names_the_write_of_every_kind(write, name: str):
     _w, a = three()
     y = a * a
     write(a)
@@ -136,7 +136,7 @@ def test_a_write_inside_a_function_is_reported_at_its_line():
         y.backward()
 
 
-def test_after_more_than_a_thousand_other_writes_the_error_is_still_clear():
+def test_after_a_thousand_other_writes_the_error_names_the_write_or_says_it_is_not_logged():
     w, a = three()
     y = a * a
     a.add_(1.0)
@@ -146,7 +146,7 @@ def test_after_more_than_a_thousand_other_writes_the_error_is_still_clear():
     z = front * front
     part[2] = 0.0
     other = mt.zeros([1], "float64")
-    saver = other * w[:1]  # writes to values without savers are not logged
+    saver = other * w[:1]  # this product saves `other`, because only writes to saved storages are logged
     for _ in range(1100):
         other.add_(1.0)
     assert not saver.stop_gradient
@@ -156,7 +156,7 @@ def test_after_more_than_a_thousand_other_writes_the_error_is_still_clear():
     assert "multiply saved its first input at version 0" in text
     assert f"overwritten: by add_, which made version 1 (test_stale.py, line {number}: a.add_(1.0))" in text
     assert "received tensor_version:1 != wrapper_version_snapshot:0" in text
-    with pytest.raises(RuntimeError) as raised:  # only the version changed, so the error uses the write log
+    with pytest.raises(RuntimeError) as raised:  # no saved byte changed, so the error needs the write log
         z.backward()
     text = str(raised.value)
     assert "multiply saved its first input at version 0" in text
@@ -164,9 +164,9 @@ def test_after_more_than_a_thousand_other_writes_the_error_is_still_clear():
     assert "received tensor_version:1 != wrapper_version_snapshot:0" in text
 
 
-def test_a_dead_storage_at_the_same_address_is_not_blamed():
+def test_the_error_names_no_write_to_a_freed_storage_that_had_the_same_address():
     w, a = three()
-    for _ in range(300):  # freed, so that their memory and their ids are reused
+    for _ in range(300):  # these tensors are freed, so that their memory and their ids are reused
         dead = mt.zeros([3], "float64")
         saver = dead * w
         dead.relu_()  # this write is logged, because an operation saved from the storage
@@ -177,7 +177,7 @@ def test_a_dead_storage_at_the_same_address_is_not_blamed():
         y.backward()
 
 
-def test_code_that_was_typed_in_is_reported_by_its_line():
+def test_the_error_names_the_line_of_code_without_a_file():
     names = {"mt": mt}
     exec("w = mt.to_tensor([1.0], stop_gradient=False)\na = w * 1\ny = a * a\na.add_(1.0)\n", names)
     with pytest.raises(RuntimeError) as raised:
@@ -185,7 +185,7 @@ def test_code_that_was_typed_in_is_reported_by_its_line():
     assert "(line 3" in str(raised.value) and "(line 4" in str(raised.value)
 
 
-# ---------- which programs ----------
+# ---------- programs that are right or refused ----------
 
 RIGHT = {
     "y=exp(a); a.add_(1)": (lambda a: (a.exp(), a.add_(1.0)), lambda w: np.exp(w)),
@@ -193,19 +193,19 @@ RIGHT = {
     "y=a+1; a.scale_(5)": (lambda a: (a + 1, a.scale_(5.0)), lambda w: np.ones(3)),
     "y=a-a; a.scale_(5)": (lambda a: (a - a, a.scale_(5.0)), lambda w: np.zeros(3)),
     "y=sum(a); a.zero_()": (lambda a: (a.sum(), a.zero_()), lambda w: np.ones(3)),
-    "y=a*constant; a.add_(1) (Paddle refuses: it saves both)": (
+    "y=a*constant; a.add_(1) (Paddle refuses: multiply saves both)": (
         lambda a: (a * mt.to_tensor([5.0, 6.0, 7.0], "float64"), a.add_(1.0)),
         lambda w: np.array([5.0, 6.0, 7.0]),
     ),
-    "y=a/constant; y.add_(1) (Paddle refuses: it saves its output)": (
+    "y=a/constant; y.add_(1) (Paddle refuses: divide saves its output)": (
         lambda a: ((a / mt.to_tensor([2.0, 4.0, 5.0], "float64")).add_(1.0),),
         lambda w: np.array([0.5, 0.25, 0.2]),
     ),
-    "y=a*a; a.reshape_() (Paddle refuses: it raises the version)": (
+    "y=a*a; a.reshape_() (Paddle refuses: reshape_ raises the version)": (
         lambda a: (a * a, a.reshape_([3, 1])),
         lambda w: 2 * w,
     ),
-    "y=a*a.clone(); a untouched": (lambda a: (a * a.clone(),), lambda w: 2 * w),
+    "y=a*a.clone()": (lambda a: (a * a.clone(),), lambda w: 2 * w),
     "a.multiply_(a) (Paddle refuses)": (lambda a: (a.multiply_(a),), lambda w: 2 * w),
     "sin_ cos_ exp_ in a chain": (
         lambda a: (a.sin_().cos_().exp_(),),
@@ -216,7 +216,7 @@ RIGHT = {
 
 
 @pytest.mark.parametrize("program", RIGHT)
-def test_values_that_backward_does_not_need_may_be_overwritten(program: str):
+def test_backward_is_right_if_only_values_that_it_does_not_need_were_overwritten(program: str):
     run, slope = RIGHT[program]
     w, a = three()
     run(a)[0].backward()
@@ -253,7 +253,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("program", REFUSED)
-def test_backward_refuses_needed_values_that_were_overwritten(program: str):
+def test_backward_raises_if_a_value_that_it_needs_was_overwritten(program: str):
     w, a = three()
     y = REFUSED[program](a)[0]
     with pytest.raises(RuntimeError, match=STALE):
@@ -270,7 +270,7 @@ def test_a_write_to_a_leaf_under_no_grad_makes_its_saved_values_stale():
         y.backward()
 
 
-def test_only_values_that_a_required_gradient_needs_are_saved():
+def test_values_that_no_required_gradient_needs_may_be_overwritten():
     w, a = three()
     constant = mt.to_tensor([1.0, 2.0, 3.0], "float64")
     y = mt.maximum(a, constant) + constant * constant
@@ -289,7 +289,7 @@ def test_a_write_after_backward_is_allowed():
     assert w.grad.tolist() == [3, 5, 7]
 
 
-def test_operations_saved_at_the_new_version_are_right():
+def test_backward_is_right_for_values_that_were_saved_after_the_write():
     w, a = three()
     a.add_(1.0)
     y = a * a
@@ -300,7 +300,7 @@ def test_operations_saved_at_the_new_version_are_right():
 # ---------- the second backward ----------
 
 
-def test_the_error_of_a_second_backward_names_the_freed_node_its_line_and_a_way_out():
+def test_the_error_of_a_second_backward_names_the_freed_node_its_line_and_retain_graph():
     w = leaf([1.0, 2.0])
     y = w.exp()
     number = line() - 1
@@ -324,7 +324,7 @@ def test_a_second_backward_raises_only_if_a_freed_value_is_needed():
 
 
 @pytest.mark.parametrize("name", ["exp", "sin", "square", "log", "max", "prod"])
-def test_with_retain_graph_backward_runs_again_and_adds_up(name: str):
+def test_with_retain_graph_backward_runs_again_and_its_gradients_are_added(name: str):
     w = leaf([1.0, 2.0])
     y = getattr(w, name)().sum()
     y.backward(retain_graph=True)
@@ -336,7 +336,7 @@ def test_with_retain_graph_backward_runs_again_and_adds_up(name: str):
 
 
 def test_retain_graph_keeps_the_copy_that_sin_in_place_made():
-    # In the records of both frameworks, the gradient is right both times.
+    # In Paddle and PyTorch, too, the gradient is right both times.
     w = leaf([1.0, 2.0])
     a = w * 1
     a.sin_()
@@ -356,8 +356,8 @@ def test_a_second_backward_through_advanced_indexing_raises():
 
 
 @pytest.mark.parametrize("policy", ["2.6", "copy_on_write"])
-def test_an_interrupted_write_is_a_write(policy, monkeypatch):
-    """Nobody can tell which cells were written, so backward refuses all values that were saved before."""
+def test_an_interrupted_operation_counts_as_a_write(policy, monkeypatch):
+    """It is unknown which cells were overwritten, so backward refuses all values that were saved before the write."""
     _w, a = three()
     y = a * a
     a.exp_()  # the first call compiles the operation
@@ -379,7 +379,7 @@ def test_an_interrupted_write_is_a_write(policy, monkeypatch):
 
 
 @pytest.mark.parametrize("policy", ["2.6", "copy_on_write"])
-def test_an_interrupted_assignment_is_a_write(policy, monkeypatch):
+def test_an_interrupted_assignment_counts_as_a_write(policy, monkeypatch):
     real = indexing.overwrite
 
     def interrupted(*arguments):

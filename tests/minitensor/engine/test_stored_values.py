@@ -1,4 +1,4 @@
-"""Test stored values: of another shape or dtype, out of range, or in the same memory."""
+"""Test writes of values that have another shape or dtype, are out of range, or share memory with the target."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.engine.differences import leaf
 
 
 @pytest.mark.parametrize("index", [slice(0, 2), [0, 1], (), 1], ids=str)
-def test_a_value_that_does_not_fit_is_named_with_both_shapes(index):
+def test_the_error_about_a_value_of_a_wrong_shape_names_both_shapes(index):
     x = mt.zeros([3, 4])
     with pytest.raises(ValueError, match=r"setitem: a value of shape \[2, 5\] cannot be broadcast to shape \[.*4\]"):
         x[index] = mt.ones([2, 5])
@@ -18,7 +18,7 @@ def test_a_value_that_does_not_fit_is_named_with_both_shapes(index):
 
 
 @pytest.mark.parametrize("worst", [np.nan, np.inf, -np.inf, 3e9, -3e9])
-def test_integers_store_no_number_that_they_cannot_hold(worst: float):
+def test_numbers_that_an_integer_dtype_cannot_represent_are_refused(worst: float):
     x = mt.to_tensor([1, 2, 3], "int32")
     for value in (mt.to_tensor([0.5, worst, 1.0], "float64"), np.array([0.5, worst, 1.0])):
         with pytest.raises(ValueError, match="cannot be stored in a tensor of dtype int32"):
@@ -37,7 +37,7 @@ def test_a_number_that_does_not_fit_never_wraps_around(number):
     assert x.tolist() == [1, 2] and x.inplace_version == 0
 
 
-def test_a_row_is_assigned_from_a_column_that_crosses_it():
+def test_a_row_gets_the_old_values_of_a_column_that_crosses_it():
     """numpy itself computes [2, 2, 8]."""
     for write in (
         lambda x: x.__setitem__(1, x[:, 2]),
@@ -49,14 +49,14 @@ def test_a_row_is_assigned_from_a_column_that_crosses_it():
         assert x.tolist() == [[0, 1, 2], [2, 5, 8], [6, 7, 8]]
 
 
-def test_an_indexed_write_reads_an_overlapping_value_first():
+def test_an_indexed_write_reads_an_overlapping_value_before_it_writes():
     x = mt.arange(6.0)
     x[[1, 2, 3, 4, 5]] = x[0:5]
     assert x.tolist() == [0, 0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("operation", [mt.add, mt.multiply, mt.maximum, mt.divide], ids=lambda f: f.__name__)
-def test_operands_promoted_to_another_dtype_get_gradients_in_their_dtypes(operation):
+def test_operands_promoted_to_another_dtype_get_gradients_of_their_own_dtypes(operation):
     narrow = mt.to_tensor([2.0, 3.0], "float32", stop_gradient=False)
     wide = leaf([4.0, 1.0])
     result = operation(narrow, wide)
@@ -70,7 +70,7 @@ def test_operands_promoted_to_another_dtype_get_gradients_in_their_dtypes(operat
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64"])
-def test_zero_fits_into_every_dtype(dtype):
+def test_zero_in_place_works_for_every_dtype(dtype):
     x = mt.to_tensor([1, 0, 1], dtype)
     assert x.zero_().tolist() == [0, 0, 0]
     assert x.dtype == dtype and x.inplace_version == 1

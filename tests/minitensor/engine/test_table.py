@@ -11,7 +11,7 @@ from minitensor.torch.operation_table import SPELLINGS, spell
 
 
 @pytest.mark.parametrize("name, aliases", [("sin", ()), ("sub", ()), ("a_new_one", ("exp",))])
-def test_a_second_row_of_the_same_name_is_refused(name: str, aliases: tuple[str, ...]):
+def test_a_second_row_with_the_same_name_or_alias_is_refused(name: str, aliases: tuple[str, ...]):
     before = dict(ROWS)
     with pytest.raises(ValueError, match=r"called (sin|sub|exp) already"):
         op(name, np.sin, "x", "Twice.", aliases=aliases)
@@ -19,14 +19,14 @@ def test_a_second_row_of_the_same_name_is_refused(name: str, aliases: tuple[str,
 
 
 @pytest.mark.parametrize("names", ["mul", "a_new_one multiply"])
-def test_a_second_row_of_the_same_spelling_is_refused(names: str):
+def test_a_second_operation_with_the_same_name_in_pytorch_is_refused(names: str):
     count = len(SPELLINGS)
     with pytest.raises(ValueError, match=r"spells mul(tiply)? already"):
         spell(names, "multiply")
     assert len(SPELLINGS) == count
 
 
-def test_where_pytorch_has_a_function_follows_from_its_spelling():
+def test_functions_of_pytorchs_vocabulary_are_in_the_modules_that_their_spelling_lists():
     functional = torch.nn.functional
     assert hasattr(torch, "relu_") and hasattr(functional, "relu_") and hasattr(torch.Tensor, "relu_")
     assert not hasattr(torch, "leaky_relu") and not hasattr(torch.Tensor, "leaky_relu_")

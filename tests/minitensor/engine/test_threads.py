@@ -1,4 +1,4 @@
-"""Test elementwise operations on big tensors, in chunks and threads: their results equal numpy's bit for bit."""
+"""Test that elementwise operations on large tensors, in chunks and threads, equal numpy's results bit for bit."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def operands(name: str, shapes: tuple[tuple[int, ...], ...], dtype: str = "float
 FULL, ROW, COLUMN, ONE = (SIDE, SIDE), (SIDE,), (SIDE, 1), (1,)
 
 
-# ---------- the same bits ----------
+# ---------- results with the same bits ----------
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", sorted(row.name for row in ROWS.values() if row.by_element))
-def test_every_operation_gives_the_bits_of_one_call_of_numpy(name: str, dtype: str):
+def test_the_result_of_every_operation_equals_that_of_one_call_of_numpy_bit_for_bit(name: str, dtype: str):
     if name in ("erf", "erfinv"):
         pytest.importorskip("scipy")
     given = ARGUMENTS.get(name, {})
@@ -69,7 +69,7 @@ def test_every_operation_gives_the_bits_of_one_call_of_numpy(name: str, dtype: s
 
 
 @pytest.mark.parametrize("name", sorted(row.name for row in ROWS.values() if row.by_element and row.rules))
-def test_every_gradient_has_the_bits_of_one_call_of_numpy(name: str):
+def test_every_gradient_equals_that_of_one_call_of_numpy_bit_for_bit(name: str):
     if name in ("erf", "erfinv"):
         pytest.importorskip("scipy")
     given = ARGUMENTS.get(name, {})
@@ -113,7 +113,7 @@ def _borrowed(a: np.ndarray) -> mt.Tensor:
 
 @pytest.mark.parametrize("other", [_transposed, _every_other, _backwards, _rows_of_a_larger, _borrowed])
 @pytest.mark.parametrize("layout", [_transposed, _every_other, _backwards, _rows_of_a_larger, _borrowed])
-def test_every_layout_gives_the_same_bits_and_strides(layout: Callable, other: Callable):
+def test_operands_of_any_layout_have_results_with_the_same_bits_and_strides(layout: Callable, other: Callable):
     def program() -> list[object]:
         x, y = layout(matrix(1)), other(matrix(2))
         made = [x + y, x * 3.0, 1.0 - x, mt.sigmoid(x), mt.relu(y)]
@@ -134,7 +134,7 @@ def test_a_kernel_keeps_the_memory_order_of_its_operands():
     assert bits(in_chunks(np.multiply, (x, y))) == expected
 
 
-def test_three_dimensions_and_rows_longer_than_a_chunk_give_the_same_bits():
+def test_results_of_three_dimensions_and_of_long_rows_have_the_same_bits():
     for shape in ((8, 16, 32), (2, 2048), (4, 1, 1024), (1, 64, 64), (4096, 1), (1, 4096)):
         a = matrix(3).reshape(shape)
         b, c = a[:1].copy(), a[..., :1].copy()
@@ -160,7 +160,7 @@ def test_three_dimensions_and_rows_longer_than_a_chunk_give_the_same_bits():
         lambda x: x.divide_(x.detach()),
         lambda x: x.lerp_(x[7], x[:, 9:10]),
     ],
-    ids=["below", "above", "row", "column", "element", "transposed", "reversed", "itself", "alias", "three"],
+    ids=["below", "above", "row", "column", "element", "transposed", "reversed", "itself", "alias", "two operands"],
 )
 def test_an_operand_that_overlaps_the_target_is_read_first(overlap: Callable):
     def program() -> object:
@@ -186,9 +186,9 @@ def test_an_operand_that_overlaps_the_target_is_read_first(overlap: Callable):
         lambda x: x + mt.zeros([SIDE, SIDE + 1]),
         lambda x: x.T.add_(mt.zeros([3])),
     ],
-    ids=["shape", "larger", "argument", "order", "normal", "layout"],
+    ids=["shape", "larger operand", "type", "min above max", "out of place", "transposed"],
 )
-def test_an_error_is_that_of_small_tensors_and_changes_nothing(wrong: Callable):
+def test_a_large_tensor_raises_the_same_error_as_a_small_one_and_does_not_change(wrong: Callable):
     reported = []
     for switch in (off, low_limits):
         x = mt.to_tensor(matrix(5))
@@ -200,7 +200,7 @@ def test_an_error_is_that_of_small_tensors_and_changes_nothing(wrong: Callable):
     assert reported[0] == reported[1]
 
 
-def test_a_function_that_fails_at_once_has_written_nothing():
+def test_a_function_that_raises_in_the_first_chunk_has_written_nothing():
     a = matrix(6)
     before = bits(a)
 
@@ -216,7 +216,7 @@ def test_a_function_that_fails_at_once_has_written_nothing():
 
 
 @pytest.mark.parametrize("how", ["ignore", "warn", "raise"])
-def test_inf_and_nan_are_valid_under_any_setting_of_numpy(how: str):
+def test_results_of_inf_and_nan_raise_no_error_under_any_setting_of_numpy(how: str):
     numbers, zeros = matrix(7), np.zeros((SIDE, SIDE), np.float32)
 
     def program() -> list[object]:
@@ -248,7 +248,7 @@ def test_with_one_thread_and_no_reuse_numpy_computes_in_one_call(monkeypatch: py
 
 def test_a_small_array_is_not_split(monkeypatch: pytest.MonkeyPatch):
     def never(*_: object) -> None:
-        raise AssertionError("nothing here is big")
+        raise AssertionError("a small array was split")
 
     monkeypatch.setattr(chunks, "share_out", never)
     whole = mt.to_tensor(matrix(1))

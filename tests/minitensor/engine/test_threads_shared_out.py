@@ -1,4 +1,4 @@
-"""Test work shared among threads: each part is done once, every thread finishes, and errors reach the caller."""
+"""Test work that is shared among threads: each piece is done once, every thread finishes, the caller gets errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_caller_does_all_the_work_if_no_thread_can_start(monkeypatch: pytest
 
 
 def test_threads_share_the_work():
-    """Each piece of work waits for the others, so it only ends if all threads work at the same time."""
+    """Each of three pieces waits for the other two, so the work ends only if three threads run at the same time."""
     meeting = threading.Barrier(3, timeout=300)
     share_out(lambda piece: meeting.wait(), range(3), 3)
     assert not meeting.broken
@@ -74,7 +74,7 @@ def test_an_interruption_is_raised_after_all_threads_have_finished():
 # ---------- the number of threads ----------
 
 
-def test_operations_leave_no_thread_running():
+def test_no_thread_runs_after_an_operation():
     alive = threading.active_count()
     with low_limits(threads=3):
         x = mt.to_tensor(matrix(8))
@@ -105,7 +105,7 @@ def test_the_environment_sets_the_number_of_threads(reported: str, wanted: str):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # about a fork while pytest has other threads
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Python warns about a fork while pytest has other threads
 def test_a_forked_child_computes_with_its_own_threads():
     with low_limits(threads=3):
         x = mt.to_tensor(matrix(8))

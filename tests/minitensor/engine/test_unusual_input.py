@@ -1,4 +1,4 @@
-"""Test unusual input that is valid: odd arrays, no elements, no dimensions, nan, bools, negative steps."""
+"""Test unusual but valid input: arrays of any layout, no elements, no dimensions, nan, bools, negative steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(globals(), name, mt.to_tensor(globals()[name]))
 
 
-def test_arrays_of_any_layout_and_subclass_are_right_operands():
+def test_arrays_of_any_layout_and_subclass_are_accepted_as_operands():
     values = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], np.float32)
     frozen = values.copy()
     frozen.flags.writeable = False
@@ -46,7 +46,7 @@ def test_arrays_of_any_layout_and_subclass_are_right_operands():
         assert x.tolist() == values.tolist()
 
 
-def test_an_object_with_an_array_method_is_converted_or_refused_by_name():
+def test_an_object_with_an_array_method_is_converted_or_the_error_names_its_type():
     class Numbers:
         def __array__(self, dtype=None, copy=None):
             return np.array([1.0, 2.0])
@@ -59,7 +59,7 @@ def test_an_object_with_an_array_method_is_converted_or_refused_by_name():
         assert x.tolist() == [1, 2]
 
 
-def test_every_operation_takes_zero_elements_zero_dimensions_and_one_element():
+def test_operations_accept_tensors_without_elements_or_dimensions_or_of_one_element():
     for shape in ([0], [], [1], [0, 3], [3, 0], [1, 1]):
         x = mt.ones(shape, "float64")
         x.stop_gradient = False
@@ -84,7 +84,7 @@ def test_nan_and_infinity_are_valid_elements():
     assert x[0].item() == float("inf") and np.isnan(x[1].item())
 
 
-def test_bools_add_and_multiply_like_or_and_and():
+def test_the_sum_of_bools_is_their_or_and_the_product_their_and():
     assert (FLAGS + FLAGS).tolist() == [True, False] and (FLAGS * True).tolist() == [True, False]
     assert FLAGS.clone().add_(True).tolist() == [True, True]
     assert FLAGS.sum().item() == 1 and FLAGS.max().item() is True
@@ -98,6 +98,6 @@ def test_negative_steps_are_accepted():
     assert mt.arange(5, 0, -2).tolist() == [5, 3, 1]
 
 
-def test_a_length_given_as_a_bool_or_numpy_number_is_a_length():
+def test_a_length_in_a_shape_may_be_a_bool_or_a_numpy_integer():
     assert mt.zeros([np.int64(2), True]).shape == [2, 1]
     assert X.reshape([np.int32(3), -1]).shape == [3, 2]

@@ -1,4 +1,4 @@
-"""Test views, which are new tensors on old storages: sharing, copies, numpy's shapes and strides, and gradients."""
+"""Test views: shared memory, shapes and strides, which are compared with numpy's, and gradients; and test copies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SQUARE = np.arange(9.0).reshape(3, 3) + 1
 VIEWS = {
     "reshape": (CUBE, lambda x: x.reshape([4, 6]), lambda v: v.reshape(4, 6)),
     "reshape -1": (CUBE, lambda x: x.reshape([-1]), lambda v: v.reshape(-1)),
-    "reshape 0 keeps": (CUBE, lambda x: x.reshape([0, -1]), lambda v: v.reshape(2, 12)),
+    "reshape with 0 for an unchanged length": (CUBE, lambda x: x.reshape([0, -1]), lambda v: v.reshape(2, 12)),
     "reshape to no dimension": (np.array([3.0]), lambda x: x.reshape([]), lambda v: v.reshape(())),
     "reshape of a strided view": (CUBE, lambda x: x[:, :, ::2].reshape([6, 2]), lambda v: strided(v)),
     "view": (CUBE, lambda x: x.view([3, 8]), lambda v: v.reshape(3, 8)),
@@ -34,8 +34,8 @@ VIEWS = {
     "unsqueeze -1": (CUBE, lambda x: x.unsqueeze(-1), lambda v: np.expand_dims(v, -1)),
     "unsqueeze axes": (CUBE, lambda x: x.unsqueeze([0, 2]), lambda v: np.expand_dims(v, (0, 2))),
     "flatten": (CUBE, lambda x: x.flatten(), lambda v: v.reshape(-1)),
-    "flatten some": (CUBE, lambda x: x.flatten(1, 2), lambda v: v.reshape(2, 12)),
-    "flatten nothing": (CUBE, lambda x: x.flatten(1, 1), lambda v: v[:]),
+    "flatten two of three axes": (CUBE, lambda x: x.flatten(1, 2), lambda v: v.reshape(2, 12)),
+    "flatten one axis": (CUBE, lambda x: x.flatten(1, 1), lambda v: v[:]),
     "flatten a number": (np.array(3.0), lambda x: x.flatten(), lambda v: v.reshape(1)),
     "slice": (CUBE, lambda x: x.slice([0, 2], [1, -3], [2, 100]), lambda v: v[1:2, :, -3:100]),
     "diagonal": (SQUARE, lambda x: x.diagonal(), lambda v: diagonal(v)),
@@ -49,13 +49,13 @@ VIEWS = {
     "as_strided of a number": (np.array(3.0), lambda x: x.as_strided([1, 1], [0, 0], 0), lambda v: v.reshape(1, 1)),
     "index": (CUBE, lambda x: x[1], lambda v: v[1]),
     "index to a number": (CUBE, lambda x: x[1, 2, 3], lambda v: v[1, 2, 3, ...]),
-    "index from behind": (CUBE, lambda x: x[-1, :, -2], lambda v: v[-1, :, -2]),
+    "negative indices": (CUBE, lambda x: x[-1, :, -2], lambda v: v[-1, :, -2]),
     "steps": (CUBE, lambda x: x[:, ::2, 3:0:-2], lambda v: v[:, ::2, 3:0:-2]),
     "reversed": (CUBE, lambda x: x[::-1, :, ::-1], lambda v: v[::-1, :, ::-1]),
     "new axes": (CUBE, lambda x: x[None, 0, ..., None], lambda v: v[None, 0, ..., None]),
     "everything": (CUBE, lambda x: x[...], lambda v: v[...]),
     "empty index": (CUBE, lambda x: x[()], lambda v: v[()]),
-    "beyond the end": (CUBE, lambda x: x[0, 1:100], lambda v: v[0, 1:100]),
+    "slice beyond the end": (CUBE, lambda x: x[0, 1:100], lambda v: v[0, 1:100]),
     "index by a tensor": (CUBE, lambda x: x[mt.to_tensor(1)], lambda v: v[1]),
     "slice by tensors": (CUBE, lambda x: x[:, mt.to_tensor(1) : mt.to_tensor(3)], lambda v: v[:, 1:3]),
 }
@@ -81,7 +81,7 @@ def offset_in(view: np.ndarray, whole: np.ndarray) -> int:
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_shows_the_same_numbers_as_that_of_numpy(name: str):
+def test_a_view_has_the_same_numbers_offset_and_strides_as_numpys_view(name: str):
     values, look, reference = VIEWS[name]
     x = mt.to_tensor(values)
     view, want = look(x), reference(values)
@@ -106,18 +106,18 @@ def test_a_view_shares_memory_and_version_and_allocates_nothing(name: str):
     reference(copy)[...] = -7.0
     np.testing.assert_array_equal(x.numpy(), copy)
     assert x.inplace_version == view.inplace_version == 1
-    assert look(x).inplace_version == 1, "a view taken later begins at the version of its storage"
+    assert look(x).inplace_version == 1, "a later view has the version of the storage"
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_gradient_passes_through_a_view(name: str):
+def test_the_gradient_through_a_view_agrees_with_central_differences(name: str):
     values, look, reference = VIEWS[name]
     w = leaf_like(values)
     expect_gradients(lambda moved: np.array(reference(moved)), [w], look(w * 1))
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_gradient_passes_through_a_write_into_a_view(name: str):
+def test_the_gradient_through_a_write_into_a_view_agrees_with_central_differences(name: str):
     values, look, reference = VIEWS[name]
     w = leaf_like(values)
     x = w * 1
@@ -134,7 +134,7 @@ def test_a_gradient_passes_through_a_write_into_a_view(name: str):
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_shows_a_write_to_the_whole(name: str):
+def test_a_view_shows_a_later_write_to_its_base(name: str):
     values, look, reference = VIEWS[name]
     w = leaf_like(values)
     x = w * 1
@@ -144,7 +144,7 @@ def test_a_view_shows_a_write_to_the_whole(name: str):
     expect_gradients(lambda moved: np.sin(np.array(reference(moved))), [w], view)
 
 
-def test_views_of_views_of_views_compose():
+def test_a_view_of_views_of_views_is_right():
     w = leaf_like(CUBE)
     x = w * 1
     view = x.transpose([2, 0, 1])[::-1].reshape([4, 2, 3])[1:3, :, ::2].T
@@ -198,7 +198,7 @@ def test_a_copy_has_a_new_storage(name: str):
 
 
 @pytest.mark.parametrize("name", COPIES)
-def test_a_gradient_passes_through_a_copy(name: str):
+def test_the_gradient_through_a_copy_agrees_with_central_differences(name: str):
     make, reference = COPIES[name]
     w = leaf_like(CUBE)
     expect_gradients(lambda moved: np.array(reference(moved)), [w], make(w * 1))
@@ -247,10 +247,10 @@ def test_as_strided_stays_inside_the_memory_of_its_tensor():
         with pytest.raises(ValueError, match=r"as_strided.*reaches.*from element 0 to 5"):
             x.as_strided(shape, strides, offset)
     assert x.as_strided([0], [100], 0).shape == [0]
-    assert x[2:4].as_strided([6], [1], 0).tolist() == x.tolist(), "the memory belongs to the group"
+    assert x[2:4].as_strided([6], [1], 0).tolist() == x.tolist(), "a view can be extended over its whole base"
 
 
-def test_as_strided_may_show_one_cell_twice_and_its_gradient_adds_up():
+def test_a_cell_that_as_strided_shows_twice_gets_the_sum_of_both_gradients():
     w = leaf_like(np.array([1.0, 2.0, 3.0]))
     x = w * 1
     windows = x.as_strided([2, 2], [1, 1], 0)
@@ -259,7 +259,7 @@ def test_as_strided_may_show_one_cell_twice_and_its_gradient_adds_up():
     assert w.grad.tolist() == [1, 110, 1000]
 
 
-def test_a_part_of_an_overlapping_tensor_that_does_not_overlap_is_written_or_refused_with_the_reason():
+def test_a_view_without_overlap_of_an_overlapping_tensor_is_written_or_refused_with_a_reason():
     x = mt.zeros([3], "float64")
     diagonal = x.as_strided([2, 2], [1, 0], 0).diagonal()
     try:
@@ -287,7 +287,7 @@ def test_views_of_no_elements_can_be_read_and_written(index):
     expect_gradients(lambda moved: moved, [w], x)
 
 
-def test_a_number_without_dimensions_has_views_too():
+def test_a_tensor_without_dimensions_can_have_views():
     w = leaf_like(np.array(2.0))
     x = w * 1
     x.unsqueeze(0).sin_()
@@ -309,14 +309,14 @@ IN_PLACE = {
 }
 
 
-@pytest.mark.parametrize("who", ["base", "member", "alone"])
+@pytest.mark.parametrize("who", ["base", "view", "tensor without views"])
 @pytest.mark.parametrize("name", IN_PLACE)
-def test_a_tensor_that_changed_its_shape_stays_in_its_group(name: str, who: str):
+def test_writes_are_still_shared_after_a_base_or_a_view_changed_its_shape(name: str, who: str):
     change, reference = IN_PLACE[name]
     w = leaf_like(CUBE)
     base = w * 1
-    x = base[...] if who == "member" else base
-    other = None if who == "alone" else base[0]
+    x = base[...] if who == "view" else base
+    other = None if who == "tensor without views" else base[0]
     change(x)
     x.sin_()
     if other is not None:
@@ -325,7 +325,7 @@ def test_a_tensor_that_changed_its_shape_stays_in_its_group(name: str, who: str)
 
     def written(moved: np.ndarray) -> np.ndarray:
         moved = np.sin(moved)
-        if who != "alone":
+        if who != "tensor without views":
             moved[0] *= 3
         return reference(moved)
 

@@ -1,4 +1,4 @@
-"""Test that values, versions, lifetimes, bytes and peak are the same with and without a listener."""
+"""Test events, and that values, versions, lifetimes, bytes and peak are the same with and without a listener."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read(event: Event) -> None:
 
 @pytest.mark.parametrize("listener", [ignore, read], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_a_program_gives_the_same_results_with_a_listener(program, listener):
+def test_a_program_has_the_same_results_with_and_without_a_listener(program, listener):
     unwatched = run(program)
     with listening(listener):
         watched = run(program)
@@ -72,7 +72,7 @@ def test_events_report_every_storage_and_every_write():
         x = mt.zeros([4])
         y = x + x
         y.add_(x)
-        y[0] = 1.0  # this emits a write, and nothing for the view
+        y[0] = 1.0  # this emits a write event, and no event about a view
         y.fill_(2.0)
         y.T  # noqa: B018
         y.reshape_([2, 2])
@@ -101,7 +101,7 @@ def test_events_of_backward_are_in_order_and_have_the_gradients():
     assert leaves == [[3, 3]]
 
 
-def test_an_error_removes_the_listener():
+def test_a_listener_is_removed_after_an_error():
     with pytest.raises(KeyError), listening(ignore):
         raise KeyError
     assert watch.listener is None
@@ -122,7 +122,7 @@ def test_an_outer_listener_receives_events_again_after_an_inner_one():
     assert len(received) == 4
 
 
-def test_listening_keeps_nothing_alive(no_collector):
+def test_a_listener_keeps_no_tensor_alive(no_collector):
     base = allocated()
     with listening(ignore):
         x = mt.to_tensor([1.0], stop_gradient=False)

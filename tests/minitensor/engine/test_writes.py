@@ -1,4 +1,4 @@
-"""Test writes that are not rows of the derivative table: x[...] = v, copy_, set_value, and shapes changed in place."""
+"""Test writes that are not in the derivative table: x[...] = v, copy_, set_value, and in-place changes of shape."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import minitensor as mt
 from tests.support.engine.differences import expect_gradients, leaf, weights
 
-# ---------- numbers ----------
+# ---------- writes of numbers ----------
 
 WRITES = {
     "x[...] = v": lambda x, v: x.__setitem__(Ellipsis, v),
@@ -20,7 +20,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_a_write_of_any_kind_is_one_version(write: str):
+def test_a_write_of_any_kind_raises_the_version_by_1(write: str):
     x, v = mt.to_tensor([1.0, 2.0]), mt.to_tensor([5.0, 6.0])
     WRITES[write](x, v)
     assert x.tolist() == [5, 6] and x.inplace_version == 1 and v.inplace_version == 0
@@ -32,7 +32,7 @@ def test_a_write_of_any_kind_is_one_version(write: str):
 
 
 @pytest.mark.parametrize("write", [w for w in WRITES if w != "set_value"])
-def test_a_gradient_flows_to_the_value_that_was_stored(write: str):
+def test_a_stored_value_gets_the_gradient_of_the_elements_that_it_overwrote(write: str):
     w, v = leaf([1.0, 2.0]), leaf([5.0, 6.0])
     x = w * 1
     WRITES[write](x, v * 1)
@@ -50,7 +50,7 @@ def test_elements_overwritten_with_a_constant_have_gradient_zero_and_not_none(wr
 
 
 @pytest.mark.parametrize("write", [lambda x: x.fill_(3.0), lambda x: x.zero_()], ids=["fill_", "zero_"])
-def test_fill_and_zero_leave_gradient_zero_and_not_none(write):
+def test_elements_overwritten_by_fill_and_zero_have_gradient_zero_and_not_none(write):
     w = leaf([1.0, 2.0])
     x = w * 1
     write(x)
@@ -59,7 +59,7 @@ def test_fill_and_zero_leave_gradient_zero_and_not_none(write):
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_a_write_through_a_view_reaches_the_whole(write: str):
+def test_a_write_through_a_view_changes_the_base_and_its_gradient(write: str):
     w = leaf([1.0, 2.0, 3.0])
     x = w * 1
     WRITES[write](x[1:], mt.to_tensor([5.0, 6.0], "float64"))
@@ -87,7 +87,7 @@ def test_a_stored_value_may_be_broadcast(write: str, extra: int):
     expect_gradients(lambda moved: np.stack([moved, moved]), [v], x)
 
 
-def test_the_last_value_for_a_repeated_index_remains_and_has_the_gradient():
+def test_of_several_values_for_one_index_the_last_is_stored_and_gets_the_gradient():
     w, v = leaf([1.0, 2.0, 3.0]), leaf([10.0, 20.0, 30.0])
     x = w * 1
     x[[1, 1, 0]] = v
@@ -96,7 +96,7 @@ def test_the_last_value_for_a_repeated_index_remains_and_has_the_gradient():
     assert w.grad.tolist() == [0, 0, 1] and v.grad.tolist() == [0, 1, 1]
 
 
-def test_set_value_takes_numbers_of_the_same_shape_only():
+def test_set_value_refuses_a_value_of_another_shape():
     x = mt.to_tensor([1.0, 2.0])
     x.set_value(np.array([3.0, 4.0], np.float32))
     assert x.tolist() == [3, 4]
@@ -118,13 +118,13 @@ METADATA = {
 
 
 @pytest.mark.parametrize("name", METADATA)
-def test_a_change_of_shape_writes_nothing(name: str):
+def test_a_change_of_shape_keeps_storage_and_version(name: str):
     x = mt.to_tensor(np.arange(6.0).reshape(2, 3))
     pointer, view = x.data_ptr(), x[0]
     assert getattr(x, name)(*METADATA[name]) is x
     assert x.inplace_version == view.inplace_version == 0 and x.data_ptr() == pointer
     x.fill_(7.0)
-    assert view.tolist() == [7, 7, 7], "still on the same storage"
+    assert view.tolist() == [7, 7, 7], "the tensor still uses the storage of its view"
 
 
 @pytest.mark.parametrize("name", METADATA)

@@ -1,5 +1,5 @@
-"""Compare 5,000 random programs of aliases and in-place writes with PyTorch: results are equal or differ in a named
-way.
+"""Compare 5,000 random programs of aliases and in-place writes with PyTorch: each result is equal, or its difference
+has a named kind.
 
 python -m tests.support.vocabulary.aliases      counts the differences and shows one
 """
@@ -61,8 +61,8 @@ def test_every_kind_of_difference_from_pytorch_occurs(counts, kind):
     "fault",
     [pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=why)) for name, why in judging.NOT_YET.items()],
 )
-def test_no_program_shows_a_known_fault(counts, fault):
-    """If you repair such a program, remove it from NOT_YET in tests/support/vocabulary/aliases/judging.py."""
+def test_no_program_differs_because_of_a_known_fault_of_minitensor(counts, fault):
+    """If you repair a fault, remove it from NOT_YET in tests/support/vocabulary/aliases/judging.py."""
     assert not counts[fault]
 
 
@@ -90,7 +90,7 @@ def changed(number: int, change: str) -> dict[str, judging.Result]:
         elif change == "a shape":
             recorded["names"][name][1] = [7]
         elif change == "a flag":
-            recorded["names"][name][3] = "wants something else"
+            recorded["names"][name][3] = "another flag"
         elif change == "a gradient":
             recorded["gradients"]["x"][0][0] += 0.1
         elif change == "a name":

@@ -1,5 +1,6 @@
-"""Test `nn.utils` of both vocabularies, which scale gradients in place. facts/gradients.json records the gradients that
-a program keeps meanwhile.
+"""Test `nn.utils` of both vocabularies, which scale gradients in place.
+
+test_gradients_recorded.py compares the gradients that a program holds while they are scaled.
 """
 
 from __future__ import annotations
@@ -22,26 +23,26 @@ def of_paddle(*gradients: list[float]) -> list[paddle.Tensor]:
 
 
 @pytest.mark.parametrize(("norm_type", "norm"), [(2.0, 13.0), (1, 19.0), (math.inf, 12.0), (0, 2.0)])
-def test_paddle_scales_all_gradients_by_one_factor_to_the_largest_allowed_norm(norm_type, norm):
-    # the 2-norm, 1-norm and inf-norm of the gradients 3, 4 and 12 are 13, 19 and 12; the 0-norm counts those that are
-    # not 0
+def test_clip_grad_norm_in_paddle_scales_all_gradients_by_one_factor(norm_type, norm):
+    # The 2-norm, 1-norm and inf-norm of the gradients 3, 4 and 12 are 13, 19 and 12. The 0-norm is the number of leaves
+    # with a gradient that is not 0.
     leaves = of_paddle([3.0, 4.0], [12.0])
     reported = paddle.nn.utils.clip_grad_norm_(leaves, norm / 2, norm_type)
     assert reported.item() == pytest.approx(norm) and reported.shape == []
     assert np.allclose(leaves[0].grad.tolist() + leaves[1].grad.tolist(), [1.5, 2, 6], rtol=1e-5)
 
 
-def test_paddle_leaves_small_gradients_unchanged_and_accepts_a_single_tensor():
+def test_clip_grad_norm_in_paddle_does_not_change_small_gradients():
     (x,) = of_paddle([3.0, 4.0])
     assert paddle.nn.utils.clip_grad_norm_(x, 10.0).item() == pytest.approx(5.0)
     assert x.grad.tolist() == [3, 4]
 
 
-def test_paddles_norm_of_no_gradients_is_zero():
+def test_clip_grad_norm_in_paddle_returns_zero_if_no_tensor_has_a_gradient():
     assert paddle.nn.utils.clip_grad_norm_([paddle.ones([2])], 1.0).item() == 0
 
 
-def test_a_norm_that_is_not_finite_is_refused_on_request_and_writes_nothing():
+def test_error_if_nonfinite_refuses_an_infinite_norm_and_writes_nothing():
     (x,) = of_paddle([3.0, math.inf])
     with pytest.raises(RuntimeError, match="error_if_nonfinite=False"):
         paddle.nn.utils.clip_grad_norm_(x, 1.0, error_if_nonfinite=True)
@@ -53,9 +54,9 @@ def test_an_unknown_kind_of_norm_is_refused():
         paddle.nn.utils.clip_grad_norm_(of_paddle([3.0]), 1.0, norm_type=3)
 
 
-def test_pytorch_writes_small_gradients_too_and_each_bound_is_one_write():
-    # PyTorch multiplies by the factor limited to 1. It clamps values with two writes: first to the lower bound, then to
-    # the upper.
+def test_clipping_in_pytorch_writes_small_gradients_too_and_clamps_with_two_writes():
+    # clip_grad_norm_ multiplies by a factor of at most 1. clip_grad_value_ writes twice: it clamps the values to the
+    # lower bound, and then to the upper bound.
     x = torch.ones(2, requires_grad=True)
     (x * 2.0).sum().backward()
     before = x.grad._version

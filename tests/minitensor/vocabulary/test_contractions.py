@@ -1,4 +1,5 @@
-"""Test einsum, windows and similar functions, truncated normal values and the default device in both vocabularies.
+"""Test einsum, sliding windows and similar functions, truncated normal values and the default device, as in Paddle and
+in PyTorch.
 
 Values are compared with numpy, and gradients with finite differences. test_special_values.py compares values and
 gradients with those of PyTorch and Paddle.
@@ -67,7 +68,7 @@ def test_the_gradient_of_einsum_equals_finite_differences(case):
         ("......", [(2, 3)], "more than one"),
     ],
 )
-def test_an_equation_that_does_not_fit_is_refused(equation, shapes, names):
+def test_einsum_refuses_an_equation_that_does_not_fit_its_operands(equation, shapes, names):
     operands = tensors(shapes)
     with pytest.raises(ValueError, match=f"einsum: .*{names}"):
         mt.einsum(equation, *operands)
@@ -114,7 +115,7 @@ def test_torch_refuses_matrix_products_of_bools(product, kernel):
         product(BOOLS)
 
 
-def test_torch_multiplies_empty_matrices_of_bools_and_elements_of_bools():
+def test_torch_accepts_products_of_empty_matrices_and_outer_products_of_bools():
     assert (torch.zeros(0, 2, dtype=torch.bool) @ BOOLS).shape == (0, 2)
     assert torch.outer(BOOLS[0], BOOLS[0]).dtype is torch.einsum("i,j->ij", BOOLS[0], BOOLS[0]).dtype is torch.bool
 
@@ -130,17 +131,17 @@ def test_torch_refuses_to_contract_different_dtypes():
         torch.cdist(x.long(), x)
 
 
-def test_einsum_that_changes_nothing_is_a_view():
+def test_einsum_that_reorders_nothing_returns_a_view():
     x = torch.ones(2, 2, requires_grad=True)
     view = torch.einsum("ij->ij", x)
     assert view is not x and not view.is_leaf and view.data_ptr() == x.data_ptr()
     assert type(view.grad_fn).__name__ == "PermuteBackward0"
 
 
-# ---------- windows ----------
+# ---------- sliding windows ----------
 
 
-def test_windows_are_a_view_that_can_be_written_unless_they_overlap():
+def test_unfold_returns_a_view_that_can_be_written_unless_its_windows_overlap():
     x = torch.arange(6.0)
     windows = x.unfold(0, 2, 2)
     windows.zero_()
@@ -153,14 +154,14 @@ def test_windows_are_a_view_that_can_be_written_unless_they_overlap():
 @pytest.mark.parametrize(
     ("size", "step", "names"), [(7, 1, "size must be from 0 to the length 6"), (2, 0, "step must be at least 1")]
 )
-def test_windows_that_do_not_fit_are_refused(size, step, names):
+def test_unfold_refuses_windows_that_do_not_fit(size, step, names):
     with pytest.raises(RuntimeError, match=names):
         torch.arange(6.0).unfold(0, size, step)
     with pytest.raises(ValueError, match=names):
         mt.arange(6).unfold(0, size, step)
 
 
-def test_a_write_to_a_window_reaches_the_gradient():
+def test_a_write_to_a_window_changes_the_gradient_of_its_elements_only():
     x = torch.ones(4, requires_grad=True)
     y = x * 1.0
     y.unfold(0, 2, 2)[0].mul_(3.0)
@@ -217,7 +218,7 @@ def test_unsuitable_arguments_are_refused(call, error, names):
 # ---------- initial values of parameters; the default device ----------
 
 
-def test_truncated_normal_numbers_lie_between_the_bounds_and_are_spread():
+def test_truncated_normal_numbers_are_between_the_bounds_with_the_right_mean_and_deviation():
     torch.manual_seed(0)
     weight = torch.nn.init.trunc_normal_(torch.empty(200, 50), 1.0, 2.0, -1.0, 2.0)
     numbers = weight.numpy()

@@ -1,4 +1,4 @@
-"""Test which deep copies share memory, modules converted to another dtype, and `float` as a dtype."""
+"""Test which deep copies share memory, modules that change their dtype, `float` as a dtype, and promoted dtypes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ VIEWS = {
     "the whole": lambda a: a,
     "a slice": lambda a: a[1:],
     "a column": lambda a: a[:, 1],
-    "turned": lambda a: a.T,
-    "every second": lambda a: a[::2],
-    "another shape": lambda a: a.reshape([-1]),
+    "transposed": lambda a: a.T,
+    "every second row": lambda a: a[::2],
+    "reshaped": lambda a: a.reshape([-1]),
     "detached": lambda a: a.detach(),
     "a copy": lambda a: a.clone(),
 }
 
 
 def sharing(tensors):
-    """Return the pairs of tensors that share a byte."""
+    """Return a matrix that says for each pair of tensors whether they share memory."""
     arrays = [each._array for each in tensors]
     return [[np.shares_memory(a, b) for a in arrays] for b in arrays]
 
@@ -61,7 +61,7 @@ def test_a_deep_copy_of_a_module_has_no_gradients_and_trains_separately(library)
     assert twin.weight.grad.tolist() == layer.weight.grad.tolist()
 
 
-def test_a_deep_copy_has_the_bytes_of_the_storages():
+def test_a_deep_copy_of_views_allocates_each_storage_once():
     from minitensor import memory
 
     a = torch.zeros(100)
@@ -98,7 +98,7 @@ def test_a_module_refuses_integer_dtypes_and_mixed_dtypes():
         torch.nn.Linear(1, 1).double()(torch.ones(1, 1))
 
 
-def test_backward_of_an_earlier_result_refuses_a_parameter_of_another_dtype():
+def test_backward_refuses_a_parameter_whose_dtype_changed_after_the_forward():
     layer = torch.nn.Linear(2, 1)
     loss = layer(torch.ones(1, 2)).sum()
     layer.double()
@@ -116,7 +116,7 @@ def test_a_leaf_without_a_gradient_accepts_data_of_another_shape():
         w.data = torch.ones(4)
 
 
-# ---- a Python type as dtype ------------------------------------------------------------------------------------------
+# ---- Python's float as dtype -----------------------------------------------------------------------------------------
 
 
 def takes_dtype(library):
@@ -150,7 +150,7 @@ def test_the_type_float_means_float64_as_a_dtype(library, name):
         assert made(getattr(library, name), library.ones([2]), dtype=library.float32).dtype == library.float32
 
 
-def test_most_functions_with_a_dtype_were_tried():
+def test_more_than_20_functions_accept_a_dtype_in_these_tests():
     tried = [n for n in takes_dtype(torch) if made(getattr(torch, n), torch.ones(2), dtype=float) is not None]
     assert len(tried) > 20
 
@@ -165,8 +165,8 @@ def test_the_error_for_an_unsupported_dtype_lists_the_supported_ones(name):
 
 @pytest.mark.parametrize("shape", [(2,), (2, 3), (1, 2, 2)])
 @pytest.mark.parametrize("dim", [0, -1])
-def test_an_empty_vector_adds_its_dtype_and_gets_a_gradient_when_it_is_joined(shape, dim):
-    """In PyTorch 2.13, too, a list that grows from `torch.tensor([])` holds floats, whatever is joined to it."""
+def test_cat_includes_the_dtype_of_an_empty_vector_which_gets_an_empty_gradient(shape, dim):
+    """In PyTorch 2.13, too, the result of `torch.cat` is floating if one input is `torch.tensor([])`."""
     none = torch.tensor([], dtype=torch.float64, requires_grad=True)
     for numbers in (torch.ones(shape), torch.ones(shape, dtype=torch.int64)):
         for joined in (torch.cat([none, numbers], dim), torch.cat([numbers, none], dim), torch.cat([none] * 2, 0)):
@@ -182,7 +182,9 @@ KINDS = {torch.float64: 2, torch.float32: 2, torch.float16: 2, torch.int64: 1, t
 
 
 def promoted(operands):
-    """Return the common dtype by PyTorch's rule: tensors without dimensions count only if they are of a higher kind."""
+    """Return the common dtype by PyTorch's rule: a tensor without dimensions counts only if its kind (float above
+    integer above bool) is higher than that of the tensors with dimensions.
+    """
     with_dimensions = [x.dtype for x in operands if x.ndim]
     without = [x.dtype for x in operands if not x.ndim]
     groups = [functools.reduce(torch.promote_types, group) for group in (with_dimensions, without) if group]
@@ -190,7 +192,7 @@ def promoted(operands):
     return torch.promote_types(first, rest[0]) if rest and KINDS[rest[0]] > KINDS[first] else first
 
 
-#: Functions of several operands, and the number of these.
+#: Functions, each with the number of operands that it promotes.
 OF_OPERANDS = {
     "addcmul": (lambda x, y, z: torch.addcmul(x, y, z), 3),
     "addcmul with a factor": (lambda x, y, z: torch.addcmul(x, y, z, value=2), 3),
@@ -205,7 +207,7 @@ OF_OPERANDS = {
 
 @pytest.mark.parametrize("shapes", list(itertools.product([(), (2,)], repeat=3)))
 @pytest.mark.parametrize("name", OF_OPERANDS)
-def test_operands_with_and_without_dimensions_have_one_common_dtype(shapes, name):
+def test_operands_with_and_without_dimensions_are_promoted_by_pytorchs_rule(shapes, name):
     function, count = OF_OPERANDS[name]
     tried = 0
     for dtypes in itertools.product(DTYPES, repeat=3):
@@ -213,7 +215,7 @@ def test_operands_with_and_without_dimensions_have_one_common_dtype(shapes, name
         try:
             found = function(*operands)
         except (RuntimeError, TypeError, NotImplementedError):
-            continue  # refused, as some operations on integers and bools are
+            continue  # the function refuses these dtypes, for example bools
         assert found.dtype == promoted(operands[:count]), dtypes
         tried += 1
     assert tried > 30

@@ -1,4 +1,4 @@
-"""Test data sets and loaders in both vocabularies: the samples, the copies and the refused arguments."""
+"""Test data sets and loaders in both vocabularies: their samples, whether a batch is a copy, and refused arguments."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_loader_returns_the_samples_recorded_from_pytorch(case, here):
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_loader_refuses_with_the_messages_of_pytorch(case, here):
+def test_a_loader_refuses_wrong_arguments_with_the_messages_of_pytorch(case, here):
     assert here[case].startswith(RECORD[case])
 
 
@@ -85,7 +85,7 @@ def test_a_shuffled_loader_returns_every_sample_once_in_an_order_set_by_the_seed
 
 
 @both
-def test_a_batch_is_a_copy_so_writes_into_it_leave_the_data_unchanged(v, device):
+def test_a_batch_is_a_copy_so_a_write_into_it_does_not_change_the_data(v, device):
     data = six(v)
     before = data.tensors[0].tolist()
     for x, _ in v.Loader(data, batch_size=2):
@@ -96,7 +96,7 @@ def test_a_batch_is_a_copy_so_writes_into_it_leave_the_data_unchanged(v, device)
 
 
 @both
-def test_a_batch_is_a_view_on_request(v, device):
+def test_a_batch_is_a_view_if_share_is_true(v, device):
     data = six(v)
     for x, numbers in v.Loader(data, batch_size=4, share=True):
         assert x.shape[0] == numbers.shape[0] and x.is_contiguous()
@@ -106,7 +106,7 @@ def test_a_batch_is_a_view_on_request(v, device):
 
 @both
 @pytest.mark.parametrize("rows", [[], [0, 1, 2], [5], [-1], [-3, -2], [-2, -1]], ids=str)
-def test_a_view_has_the_rows_of_the_copy(v, rows):
+def test_a_batch_as_a_view_has_the_same_rows_as_a_batch_as_a_copy(v, rows):
     copied, shared = (list(v.Loader(six(v), batch_sampler=[rows], share=share)) for share in (None, True))
     assert [[x.tolist() for x in batch] for batch in shared] == [[x.tolist() for x in batch] for batch in copied]
 
@@ -119,7 +119,7 @@ def test_a_batch_with_a_row_beyond_the_data_is_refused(v, share):
 
 
 @both
-def test_a_view_of_rows_that_are_not_consecutive_is_refused(v):
+def test_a_batch_as_a_view_is_refused_if_its_rows_are_not_consecutive(v):
     with pytest.raises(ValueError, match="the rows of a batch must be consecutive"):
         list(v.Loader(six(v), batch_sampler=[[-1, 0]], share=True))
     with pytest.raises(ValueError, match=r"the rows of a batch must be consecutive; this batch has the rows \[5, 0\]"):
@@ -129,7 +129,7 @@ def test_a_view_of_rows_that_are_not_consecutive_is_refused(v):
 
 
 @both
-def test_a_single_sample_is_a_view_so_writes_into_it_change_the_data(v):
+def test_a_single_sample_is_a_view_so_a_write_into_it_changes_the_data(v):
     """A program that normalizes a sample in place therefore normalizes the data again in each epoch."""
     data = six(v)
     first_epoch = [x.tolist() for x, _ in v.Loader(data, batch_size=None)]
@@ -137,12 +137,12 @@ def test_a_single_sample_is_a_view_so_writes_into_it_change_the_data(v):
         for x, _ in v.Loader(data, batch_size=None):
             x.multiply_(0.5) if v is PADDLE else x.mul_(0.5)
     assert [x.tolist() for x, _ in v.Loader(data, batch_size=None)] == (np.array(first_epoch) / 4).tolist()
-    assert v.version(data.tensors[0]) == 12  # each sample was written once, which changed the data
+    assert v.version(data.tensors[0]) == 12  # two epochs, each with one write to each of six samples
 
 
 @both
 @pytest.mark.parametrize("how", ["loader", "data set"])
-def test_a_loader_or_a_data_set_that_returns_copies_keeps_the_data_unchanged(v, how):
+def test_with_share_false_writes_into_single_samples_do_not_change_the_data(v, how):
     data = six(v, share=how == "loader")
     before = data.tensors[0].tolist()
     for x, _ in v.Loader(data, batch_size=None, share=False if how == "loader" else None):
@@ -151,7 +151,7 @@ def test_a_loader_or_a_data_set_that_returns_copies_keeps_the_data_unchanged(v, 
 
 
 @both
-def test_a_loader_copies_samples_for_every_collate_fn(v):
+def test_with_share_false_a_loader_copies_samples_before_it_calls_collate_fn(v):
     data = six(v)
     for batch in v.Loader(data, batch_size=2, collate_fn=lambda samples: {"x": samples[0][0]}, share=False):
         batch["x"].zero_()
@@ -162,7 +162,7 @@ def test_a_loader_copies_samples_for_every_collate_fn(v):
 
 
 @both
-def test_a_loop_left_early_restores_grad_mode_and_a_loop_without_grad_mode_records_nothing(v):
+def test_a_loop_over_a_loader_runs_in_the_grad_mode_around_it_even_after_a_break(v):
     weight = v.tensor([2.0, 3.0])
     weight.stop_gradient = False
     for mode in v.no_grad:
@@ -194,7 +194,7 @@ def test_a_custom_data_set_needs_a_length_and_samples(v):
 
 
 @both
-def test_samples_without_an_index_make_batches(v):
+def test_samples_of_an_iterable_data_set_are_collected_into_batches(v):
     class Counting(v.IterableDataset):
         def __iter__(self):
             return iter(range(5))
@@ -205,7 +205,7 @@ def test_samples_without_an_index_make_batches(v):
 
 
 @both
-def test_workers_are_refused_with_advice(v):
+def test_the_error_about_worker_processes_advises_num_workers_0(v):
     with pytest.raises(ValueError, match=r"num_workers=2 is not supported: .* Leave it out, or use num_workers=0"):
         v.Loader(six(v), num_workers=2)
 
@@ -223,6 +223,6 @@ def test_workers_are_refused_with_advice(v):
         (lambda: io.DataLoader(six(PADDLE), share="yes"), TypeError, "share must be True, False or None, not 'yes'"),
     ],
 )
-def test_paddles_names_refuse_arguments_that_do_not_fit(make, error, words):
+def test_data_sets_and_loaders_in_paddle_refuse_wrong_arguments(make, error, words):
     with pytest.raises(error, match=words):
         make()

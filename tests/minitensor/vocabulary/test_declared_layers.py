@@ -1,6 +1,4 @@
-"""Test that activations and losses, which are declared once for both vocabularies, have the same classes as if written
-by hand.
-"""
+"""Test the classes of activations and losses, which are generated from one declaration for both vocabularies."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ def test_a_class_has_the_declared_parameters(declared: Any, vocabulary: Any, nn:
 
 
 @pytest.mark.parametrize(("declared", "vocabulary", "nn"), LAYERS)
-def test_its_function_has_each_setting_as_a_parameter(declared: Any, vocabulary: Any, nn: Any):
+def test_the_function_of_a_class_has_each_setting_as_a_parameter(declared: Any, vocabulary: Any, nn: Any):
     parameters = inspect.signature(getattr(nn.functional, declared.function)).parameters
     if not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         settings = set(declared.settings(vocabulary))
@@ -59,6 +57,6 @@ def test_repr_shows_the_settings_and_inplace_only_if_it_is_true():
     assert repr(torch.nn.GELU("tanh")) == "GELU(approximate='tanh')" and repr(mt.nn.MSELoss("sum")) == "MSELoss()"
 
 
-def test_a_tensor_is_an_attribute_in_paddle_and_a_buffer_in_pytorch():
+def test_the_weight_of_a_loss_is_an_attribute_in_paddle_and_a_buffer_in_pytorch():
     weight = torch.ones(2)
     assert list(torch.nn.BCELoss(weight).state_dict()) == ["weight"] and mt.nn.BCELoss(mt.ones([2])).state_dict() == {}

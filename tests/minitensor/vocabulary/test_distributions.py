@@ -1,4 +1,4 @@
-"""Test distributions in both vocabularies: moments of samples, gradients of rsample, refusals.
+"""Test distributions in both vocabularies: moments of samples, gradients of rsample, refused arguments.
 
 test_special_values.py compares densities, entropies, divergences and their gradients with the frameworks'.
 """
@@ -46,7 +46,7 @@ def test_samples_have_the_moments_of_the_distribution(make, mean, variance):
         lambda: paddle.Categorical(mt.to_tensor([[1.0, 2.0, 1.0], [0.0, 1.0, 3.0]])),
     ],
 )
-def test_categories_are_drawn_as_often_as_their_probability_says(make):
+def test_categories_are_drawn_with_their_probabilities(make):
     torch.manual_seed(0)
     mt.seed(0)
     drawn = make().sample((20000,)).numpy()
@@ -55,7 +55,7 @@ def test_categories_are_drawn_as_often_as_their_probability_says(make):
     np.testing.assert_allclose(shares, [[0.25, 0.5, 0.25], [0.0, 0.25, 0.75]], atol=0.02)
 
 
-def test_rsample_carries_the_gradient_to_the_parameters_and_sample_does_not():
+def test_the_parameters_get_gradients_through_rsample_and_not_through_sample():
     loc, scale = torch.zeros(3, requires_grad=True), torch.ones(3, requires_grad=True)
     drawn = pytorch.Normal(loc, scale).rsample((2,))
     drawn.sum().backward()
@@ -71,7 +71,7 @@ def test_rsample_carries_the_gradient_to_the_parameters_and_sample_does_not():
 
 
 @pytest.mark.parametrize("kind", [pytorch.Bernoulli, pytorch.Categorical, paddle.Categorical])
-def test_outcomes_that_are_counted_have_no_rsample(kind):
+def test_discrete_distributions_refuse_rsample(kind):
     ones = torch.ones(2) if kind.__module__.endswith("distributions") else mt.ones([2])
     with pytest.raises(NotImplementedError, match=r"rsample: its outcomes have no gradient; use sample\(\)"):
         kind(ones).rsample()
@@ -130,7 +130,7 @@ def test_unsuitable_parameters_and_outcomes_are_refused(call, error, names):
         call()
 
 
-def test_a_relaxed_outcome_of_bernoullis_distribution_is_near_0_or_1_at_a_low_temperature():
+def test_rsample_of_bernoulli_in_paddle_is_near_0_or_1_at_a_low_temperature():
     mt.seed(0)
     probability = mt.to_tensor([0.3], stop_gradient=False)
     drawn = paddle.Bernoulli(probability).rsample([1000], 0.01)
@@ -140,7 +140,7 @@ def test_a_relaxed_outcome_of_bernoullis_distribution_is_near_0_or_1_at_a_low_te
     assert probability.grad.item() > 0
 
 
-def test_a_policy_is_improved_by_the_logarithm_of_its_probability():
+def test_the_gradient_of_log_prob_raises_the_score_of_the_chosen_action():
     scores = torch.zeros(3, requires_grad=True)
     action = torch.tensor(1)
     (-pytorch.Categorical(logits=scores).log_prob(action)).backward()

@@ -45,7 +45,7 @@ def parameters(function: Any) -> dict[str, inspect.Parameter]:
 
 #: The names of all parameters of all functions.
 EVERY = {name for space in SPACES.values() for _, function in functions_of(space) for name in parameters(function)}
-#: For each function, names in its docstring that are parameters of another function, or properties of a tensor.
+#: Names that the docstring of a function mentions although they are parameters of another function.
 OF_OTHERS = {("minitensor", "CUDAPlace"): {"place"}, ("minitensor.Tensor", "requires_grad_"): {"stop_gradient"}}
 
 
@@ -61,7 +61,7 @@ def mentioned(text: str) -> set[str]:
 def unknown(space: str, name: str, function: Any) -> set[str]:
     has = parameters(function)
     if any(each.kind is each.VAR_KEYWORD for each in has.values()):
-        return set()  # only the docstring names the keywords
+        return set()  # the function has **kwargs, and only its docstring lists their names
     return mentioned(inspect.getdoc(function) or "") & EVERY - set(has) - OF_OTHERS.get((space, name), set())
 
 
@@ -148,7 +148,7 @@ def test_docstrings_describe_shapes_that_are_not_broadcast(vocabulary: Any):
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "prod", "cumsum", "tril", "softmax", "renorm"])
-def test_operations_raise_the_documented_errors_for_axes_and_shapes(name: str):
+def test_operations_raise_the_documented_errors_about_axes_and_shapes(name: str):
     axis = {"tril": {}, "renorm": {"p": 2.0, "max_norm": 1.0}}.get(name, {})
     function = getattr(mt, name, None) or getattr(mt.nn.functional, name)
     if "axis" in parameters(function):
@@ -283,15 +283,15 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_docstrings_of_pytorchs_functions_name_their_refusals(name: str):
+def test_docstrings_of_pytorchs_functions_name_the_errors_of_refused_calls(name: str):
     kind, call = REFUSED[name]
     assert f"    {kind.__name__}: " in inspect.getdoc(getattr(torch, name)).partition("Raises:")[2]
     with pytest.raises(kind):
         call(torch.ones(3, 4))
 
 
-def test_docstrings_describe_refused_kinds_of_arguments_in_each_vocabulary():
-    """A number instead of a tensor is refused everywhere; under PyTorch's names so is a tensor without dimensions."""
+def test_docstrings_describe_how_numbers_are_promoted_in_each_vocabulary():
+    """A Python number does not widen a tensor; in PyTorch's vocabulary a tensor without dimensions does not, either."""
     assert "A number counts by its kind, not by its width." in mt.add.__doc__
     assert "A number, or a tensor without dimensions, counts by its kind, not by its width." in torch.add.__doc__
     wide = np.float64(1.0)
@@ -376,7 +376,7 @@ REFUSED_BY_PADDLES = {
 @pytest.mark.parametrize(
     "name", ["erf", "erfinv", "lgamma", "digamma", "polygamma", "multigammaln", "gammainc", "gammaincc", "i0"]
 )
-def test_a_special_function_names_its_source(name: str):
+def test_the_docstring_of_a_special_function_names_its_source(name: str):
     for module in (mt, torch):
         if module is mt or name in PYTORCHS:
             assert re.search(r"NIST DLMF \d+\.\d+", getattr(module, name).__doc__)
@@ -389,7 +389,7 @@ def test_docstrings_name_the_unit_of_bytes():
 
 
 @pytest.mark.parametrize("name", REFUSED_BY_PADDLES)
-def test_docstrings_of_paddles_functions_name_their_refusals(name: str):
+def test_docstrings_of_paddles_functions_name_the_errors_of_refused_calls(name: str):
     kind, call = REFUSED_BY_PADDLES[name]
     assert f"    {kind.__name__}: " in inspect.getdoc(getattr(mt, name)).partition("Raises:")[2]
     with pytest.raises(kind, match=rf"^{name}\b"):  # the error must begin with the function's name

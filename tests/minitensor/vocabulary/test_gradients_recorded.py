@@ -16,12 +16,12 @@ def test_gradients_equal_those_recorded_from_the_framework(question):
 
 
 @pytest.mark.parametrize("question", gradients.ON_PURPOSE)
-def test_an_intended_difference_is_the_one_that_its_kind_describes(question):
-    assert gradients.differences(question), "it no longer differs, so remove it from its kind"
+def test_an_intended_difference_exists_and_is_of_its_listed_kind(question):
+    assert gradients.differences(question), "this question no longer has a difference, so remove it from its kind"
     assert not gradients.unlike(question)
 
 
-def test_the_kinds_name_recorded_questions_and_each_once():
+def test_the_kinds_of_differences_list_recorded_questions_each_once():
     named = [question for kind in gradients.DELIBERATE.values() for question in kind.questions]
     assert set(named) <= set(gradients.questions()) and len(named) == len(set(named))
 

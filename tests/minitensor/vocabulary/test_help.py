@@ -59,7 +59,7 @@ WITHOUT_SHAPES = {
     *("numel", "nelement", "is_floating_point", "register_hook", "register_post_accumulate_grad_hook", "retain_grads"),
     *("retain_grad", "requires_grad_", "storage_offset", "untyped_storage", "numpy", "type", "apply_", "can_cast"),
 }
-#: Names that accept every possible argument, in every space or, with its name, in one.
+#: Names that refuse no argument. A name with a module or class before it counts only there.
 REFUSES_NOTHING = {
     *("CPUPlace", "ParamAttr", "enable_grad", "get_device", "get_inplace_policy", "in_dynamic_mode", "no_grad"),
     *("is_compiled_with_cuda", "is_grad_enabled", "Constant", "explain"),
@@ -84,7 +84,7 @@ def public(space: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def test_every_exception_to_the_rule_is_a_public_name():
+def test_every_name_without_shapes_or_refusals_is_public():
     names = {each for space, own in SPACES.items() for name, _ in public(own) for each in (name, f"{space}.{name}")}
     assert WITHOUT_SHAPES - names == set() == REFUSES_NOTHING - names
 
@@ -241,7 +241,7 @@ def modules() -> dict[str, tuple[type[Exception], Callable[[], Any]]]:
 
 
 @pytest.mark.parametrize(("space", "calls"), [(mt, layers), (torch, modules)], ids=["Paddle's", "PyTorch's"])
-def test_the_help_of_a_class_or_a_method_names_its_refusals(space: Any, calls: Callable[[], dict[str, Any]]):
+def test_the_help_of_a_class_names_the_error_of_a_refused_call(space: Any, calls: Callable[[], dict[str, Any]]):
     for path, (kind, call) in calls().items():
         value = space
         for name in path.split("."):

@@ -11,7 +11,7 @@ import minitensor as paddle
 import minitensor.torch as torch
 
 
-def test_paddles_hook_sees_the_accumulated_gradient():
+def test_a_backward_hook_in_paddle_runs_when_the_gradient_is_accumulated():
     x = paddle.ones([2])
     x.stop_gradient = False
     seen = []
@@ -26,7 +26,7 @@ def test_paddles_hook_sees_the_accumulated_gradient():
         paddle.ones([2])._register_backward_hook(lambda: None)
 
 
-def test_pytorchs_hook_receives_the_tensor_and_may_step_and_clear_the_gradient():
+def test_a_post_accumulate_hook_in_pytorch_may_update_the_leaf_and_remove_its_gradient():
     x = torch.ones(2, requires_grad=True)
 
     def step(tensor):

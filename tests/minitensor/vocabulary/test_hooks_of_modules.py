@@ -18,7 +18,7 @@ def noted(seen):
     return hook
 
 
-def test_hooks_receive_gradients_of_inputs_and_outputs_from_the_last_module_to_the_first():
+def test_hooks_get_gradients_of_inputs_and_outputs_from_the_last_module_to_the_first():
     torch.manual_seed(0)
     net, seen = nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 1)), []
     handles = [net[i].register_full_backward_hook(noted(seen)) for i in (0, 2)]
@@ -74,7 +74,7 @@ def test_a_hook_is_called_if_only_some_gradients_are_requested():
     assert len(seen) == 3  # the hook is not called, because no gradient of the module's inputs is requested
 
 
-def test_replacing_a_gradient_that_backward_has_used_is_refused():
+def test_a_hook_that_replaces_a_gradient_which_backward_has_already_used_is_refused():
     product = Product()
     a, b = (torch.tensor([x], requires_grad=True) for x in (2.0, 3.0))
     product.register_full_backward_hook(lambda module, given, _: tuple(g * 10 for g in given))
@@ -108,7 +108,7 @@ def test_hooks_keep_nothing_alive_after_backward():
         gc.enable()
 
 
-def test_without_recording_a_hook_is_not_called():
+def test_a_hook_is_not_called_under_no_grad():
     layer, seen = nn.Linear(2, 1), []
     layer.register_full_backward_hook(noted(seen))
     with torch.no_grad():
@@ -116,7 +116,7 @@ def test_without_recording_a_hook_is_not_called():
     assert seen == []
 
 
-def test_a_hook_before_backward_changes_the_gradient_of_the_output():
+def test_a_pre_hook_replaces_the_gradient_of_the_output():
     """The expected numbers are those that PyTorch 2.13 printed."""
     layer, seen = nn.Linear(2, 1, bias=False), []
     with torch.no_grad():
@@ -132,7 +132,7 @@ def test_a_hook_before_backward_changes_the_gradient_of_the_output():
     assert seen[1:] == [("Linear", [[[2.0, 2.0]]], [[[1.0]]])] and x.grad.tolist() == [[22.0, 22.0]]
 
 
-def test_hooks_before_backward_run_in_order_and_one_may_be_registered_first():
+def test_pre_hooks_run_in_order_and_prepend_registers_a_hook_before_the_others():
     layer, order = nn.Linear(1, 1), []
     for number, first in ((1, False), (2, False), (0, True)):
         layer.register_full_backward_pre_hook(lambda *_, number=number: order.append(number), prepend=first)

@@ -1,6 +1,6 @@
 """Compare random programs of views, operations, reshapes and writes with facts/layout-programs.json.gz.
 
-python facts/layout_programs.py minitensor      compares all of them
+python facts/layout_programs.py minitensor      compares all programs
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from facts import layout_programs
 NUMBERS = range(2_000)
 
 
-def is_paddles_contiguous(number: int) -> bool:
+def calls_contiguous(number: int) -> bool:
     """True if a program calls `contiguous`, which in Paddle moves the tensor itself to new memory and in minitensor
     returns a copy.
     """
@@ -28,8 +28,8 @@ def test_programs_end_with_the_same_numbers_and_strides_as_in_pytorch():
 
 def test_programs_end_with_the_same_numbers_and_strides_as_in_paddle():
     found = layout_programs.different("paddle", NUMBERS)
-    assert [number for number in found if not is_paddles_contiguous(number)] == []
-    assert found, "contiguous moves the tensor here, too: remove this difference"
+    assert [number for number in found if not calls_contiguous(number)] == []
+    assert found, "minitensor's contiguous moves the tensor itself, too: remove this difference"
 
 
 @pytest.mark.parametrize("library", layout_programs.MODULES)
@@ -39,7 +39,7 @@ def test_no_program_raises_an_error(library: str):
     assert all(end.startswith("a [") for end in ends)
 
 
-def test_programs_reshape_results_of_transposed_operands_and_write_them():
+def test_some_programs_reshape_a_result_of_transposed_operands_and_write_to_it():
     """At least ten programs transpose a tensor, compute with it, reshape the result, and write to the result or the
     reshaped tensor.
     """
@@ -62,7 +62,7 @@ def test_programs_reshape_results_of_transposed_operands_and_write_them():
     assert counted >= 10
 
 
-def test_a_result_of_other_strides_or_numbers_has_another_hash():
+def test_a_result_with_other_strides_or_numbers_has_another_hash():
     result = layout_programs.run("minitensor", layout_programs.program(0))
     assert layout_programs.digest(result) != layout_programs.digest(result.replace("7.0", "3.0"))
     assert layout_programs.digest(result) != layout_programs.digest(result.replace("] [", "] [9, "))

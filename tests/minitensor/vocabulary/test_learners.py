@@ -1,4 +1,4 @@
-"""Compare the answers to learners' questions in facts/learners.json with those of PyTorch and Paddle.
+"""Compare minitensor's answers to learners' questions with those of PyTorch and Paddle in facts/learners.json.
 
 python -m tests.support.vocabulary.learners      shows the answers that differ; learners-not-yet.txt lists the questions
 """
@@ -21,8 +21,8 @@ WRONG_KINDS = [q.partition(": ")[2] for q in QUESTIONS if q.startswith("paddle: 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_questions_are_answered_as_in_the_framework(group):
-    """Questions in learners-not-yet.txt are left out; `python -m tests.support.vocabulary.learners list` writes that
-    file.
+    """The questions listed in learners-not-yet.txt are left out. `python -m tests.support.vocabulary.learners list`
+    writes this list.
     """
     asked = [question for question in QUESTIONS if learners.group(question) == group and question not in NOT_YET]
     otherwise = {question: less for question in asked if (less := learners.differences(question))}
@@ -37,18 +37,18 @@ def test_intended_differences_still_differ(pattern):
     assert any(re.match(pattern, question) and learners.differences(question) for question in meant)
 
 
-def test_the_list_names_recorded_questions_and_no_intended_difference():
+def test_the_list_of_wrong_answers_has_only_recorded_questions_without_intended_difference():
     assert set(QUESTIONS) >= NOT_YET
     assert not [question for question in NOT_YET if learners.on_purpose(question)]
 
 
 @pytest.mark.parametrize("question", sorted(NOT_YET))
-def test_the_listed_answers_still_differ(question):
+def test_the_answers_listed_as_wrong_still_differ(question):
     """If you repair an answer, remove the question from learners-not-yet.txt in the same change."""
     assert learners.differences(question)
 
 
-def test_a_wrong_type_in_place_is_a_type_error_where_it_is_one_in_paddle():
+def test_an_in_place_operation_raises_a_type_error_for_the_operands_for_which_paddle_does():
     """Three operations accept a list that Paddle refuses. The others raise one of the expected types of errors."""
     asked = {name: [RECORDED[v][name] for v in learners.VERSIONS["paddle"]] for name in WRONG_KINDS}
     here = {name: learners.answer("paddle", records[0]["program"]).get("error", "") for name, records in asked.items()}

@@ -1,4 +1,4 @@
-"""Run learners' programs with only the import changed: they print, warn and raise as in PyTorch and Paddle.
+"""Test that learners' programs print, warn and raise as in PyTorch and Paddle if only their imports are changed.
 
 python -m tests.support.vocabulary.programs      shows the differences
 """
@@ -21,7 +21,7 @@ def those(table: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
 
 
 def all_programs() -> list[object]:
-    """Return every program that does not differ on purpose. Those in NOT_YET are marked as expected to fail."""
+    """Return every program without an intended difference. The programs in NOT_YET are marked as expected to fail."""
     return [
         pytest.param(
             vocabulary,
@@ -47,7 +47,7 @@ def test_a_program_behaves_as_in_the_framework(vocabulary, name):
 @pytest.mark.parametrize(("vocabulary", "name"), those(differences.DELIBERATE))
 def test_intended_differences_still_differ(vocabulary, name):
     judged = judging.judge(vocabulary, name, PROGRAMS[vocabulary][name])
-    assert judged.verdict == "on purpose", f"{vocabulary}/{name}.py differs no more: take it out of DELIBERATE"
+    assert judged.verdict == "on purpose", f"{vocabulary}/{name}.py no longer differs: remove it from DELIBERATE"
 
 
 def test_each_vocabulary_has_at_least_sixty_programs():
@@ -61,7 +61,7 @@ def test_the_record_contains_every_program_unchanged(version):
     assert {name: answer["sha256"] for name, answer in RECORDS[version].items()} == digests
 
 
-def test_the_tables_name_existing_programs_and_each_once():
+def test_the_tables_of_differences_name_existing_programs_each_once():
     for vocabulary in VOCABULARIES:
         deliberate, not_yet = set(differences.DELIBERATE[vocabulary]), set(differences.NOT_YET[vocabulary])
         assert not deliberate & not_yet
@@ -69,7 +69,7 @@ def test_the_tables_name_existing_programs_and_each_once():
 
 
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
-def test_only_imports_are_changed(vocabulary):
+def test_the_changed_programs_differ_only_in_imports(vocabulary):
     for program in PROGRAMS[vocabulary].values():
         changed = running.with_changed_imports(vocabulary, program)
         pairs = list(zip(program.splitlines(), changed.splitlines(), strict=True))
@@ -107,7 +107,7 @@ def test_different_texts_are_distinguished(recorded, here):
         ("12345678.0", "12345679.0"),
     ],
 )
-def test_the_last_figure_may_differ(recorded, here):
+def test_texts_that_differ_in_the_last_digit_count_as_equal(recorded, here):
     assert not comparing.differences({"out": recorded}, {"out": here})
 
 
@@ -122,5 +122,5 @@ def test_the_last_figure_may_differ(recorded, here):
         ({}, {"warnings": ["UserWarning: look out"]}, "one more warning"),
     ],
 )
-def test_errors_lines_and_warnings_are_compared(recorded, here, what):
+def test_different_errors_lines_and_warnings_are_distinguished(recorded, here, what):
     assert list(comparing.differences(recorded, here)) == [what]

@@ -1,4 +1,4 @@
-"""Test the errors of names that tutorials use and minitensor lacks: each has a reason or an alternative that works."""
+"""Test names that tutorials use and minitensor lacks: each error gives a reason, and two suggested substitutes work."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def found(library: str, name: str) -> object:
 
 
 @pytest.mark.parametrize(("library", "name"), NAMES)
-def test_a_missing_name_of_tutorials_has_a_reason(library: str, name: str):
+def test_the_error_about_a_missing_name_of_tutorials_gives_the_reason(library: str, name: str):
     with pytest.raises(AttributeError) as raised:
         found(library, name)
     reason = next(
@@ -42,8 +42,8 @@ def test_the_other_names_of_tutorials_exist():
             assert found(library, name) is not None
 
 
-def test_patches_put_together_are_a_transposed_convolution():
-    """The result is the gradient of a convolution with the same weight."""
+def test_fold_of_a_matrix_product_computes_a_transposed_convolution():
+    """A transposed convolution is the gradient of a convolution with the same weight."""
     torch.manual_seed(0)
     x, weight = torch.randn(2, 3, 4, 4), torch.randn(3, 5, 2, 2)
     made = F.fold(weight.flatten(1).t() @ x.flatten(2), (8, 8), (2, 2), stride=2)
@@ -52,7 +52,7 @@ def test_patches_put_together_are_a_transposed_convolution():
     np.testing.assert_allclose(made.numpy(), image.grad.numpy(), atol=1e-5)
 
 
-def test_a_scaled_smooth_loss_is_hubers():
+def test_smooth_l1_loss_times_beta_is_the_huber_loss():
     difference, delta = torch.tensor([0.0, 0.5, 3.0, -4.0]), 1.5
     made = F.smooth_l1_loss(difference, torch.zeros(4), reduction="none", beta=delta) * delta
     assert made.tolist() == [0.0, 0.125, 3.375, 4.875]

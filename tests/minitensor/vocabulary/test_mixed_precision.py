@@ -1,4 +1,4 @@
-"""Compare automatic casts and loss scales with the records of PyTorch and Paddle in facts/autocasting.json."""
+"""Compare automatic casts and loss scalers with the records of PyTorch and Paddle in facts/autocasting.json."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def answered(question: str) -> dict[str, Any]:
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left():
+def autocast_is_off_after_each_test():
     yield
     assert (modes.casts, modes.cast_copies, casting.threads) == (None, None, 0)
 
 
-# ---------- what is cast ----------
+# ---------- operations that are cast ----------
 
 
 @pytest.mark.parametrize("function", sorted({n.split()[0] for n in PYTORCHS["what a CPU casts"]["values"]["found"]}))
-def test_a_cpu_casts_the_same_operations_as_pytorch(function: str):
+def test_autocast_for_a_cpu_casts_the_same_operations_as_in_pytorch(function: str):
     recorded = PYTORCHS["what a CPU casts"]["values"]["found"]
     names: dict[str, Any] = {"torch": torch}
     exec(PYTORCHS["what a CPU casts"]["program"].partition("found = {}")[0], names)
@@ -72,7 +72,7 @@ def test_autocast_for_cuda_casts_more_operations_to_float32():
         assert (y + y).dtype == y.relu().dtype == y.mean().dtype == torch.float16
 
 
-def test_paddles_lists_are_recorded():
+def test_the_lists_of_cast_operations_equal_those_recorded_from_paddle():
     """minitensor's lists contain exactly those operations of Paddle's lists that minitensor has."""
     names = {"linear_v2": "linear", "matmul_v2": "matmul", "softmax_with_cross_entropy": "cross_entropy",
              "reduce_sum": "sum", "reduce_mean": "mean", "reduce_prod": "prod"}  # fmt: skip
@@ -122,7 +122,7 @@ def test_the_operands_of_in_place_operations_are_not_cast():
         assert y.exp_().dtype == "float32"
 
 
-def test_an_error_ends_the_context():
+def test_autocast_ends_after_an_error_in_its_block():
     with pytest.raises(ValueError, match="stop"), torch.autocast("cpu"), amp.auto_cast():
         raise ValueError("stop")
 
@@ -173,14 +173,14 @@ def test_autocast_to_a_dtype_of_more_than_16_bits_warns_and_casts_nothing():
         assert (x @ x).dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
 
 
-# ---------- the copies ----------
+# ---------- copies in 16 bits ----------
 
 
 def test_a_parameter_is_cast_once_and_again_after_a_write():
     recorded = PYTORCHS["a parameter is cast once"]["values"]
     names = answered("a parameter is cast once")
     assert recorded["same"] and names["a"]._node.inputs[1] is names["b"]._node.inputs[1]
-    assert (recorded["after"], names["after"]) == (2.0, 6.0)  # PyTorch keeps the copy from before the write
+    assert (recorded["after"], names["after"]) == (2.0, 6.0)  # PyTorch uses the copy made before the write
     for name in ("off", "back", "again", "gradient"):
         assert names[name] == recorded[name]
 
@@ -249,9 +249,9 @@ def test_a_scaler_changes_the_scale_as_in_pytorch():
     assert answered("a scaler")["rows"] == PYTORCHS["a scaler"]["values"]["rows"]
 
 
-def test_a_scaler_under_paddles_name_changes_the_scale_as_pytorchs_does():
-    """Paddle's scaler is switched off on a CPU, so the numbers are compared with those of PyTorch's, which has the same
-    rule.
+def test_the_scaler_in_paddles_vocabulary_changes_its_scale_as_pytorchs_scaler_does():
+    """Paddle's scaler does nothing on a CPU, so the numbers are compared with those of PyTorch's scaler, which has the
+    same rule.
     """
     start = mt.nn.initializer.Assign([1.0, 2.0])
     w = mt.create_parameter([2], "float32", default_initializer=start)
@@ -278,7 +278,7 @@ def test_methods_of_a_scaler_return_and_raise_as_in_pytorch(question: str):
         assert found == value or found == pytest.approx(value), expression
 
 
-def test_several_bad_steps_in_a_row_reduce_paddles_scale():
+def test_paddles_scaler_reduces_its_scale_after_several_steps_with_nan():
     w = mt.create_parameter([1], "float32")
     optimizer, s = mt.optimizer.SGD(0.1, parameters=[w]), amp.GradScaler(True, 8.0, decr_every_n_nan_or_inf=2)
     found = []
@@ -292,7 +292,7 @@ def test_several_bad_steps_in_a_row_reduce_paddles_scale():
 
 
 def test_small_gradients_of_float16_do_not_round_to_0_with_a_scale():
-    """A gradient of 1e-9 is below the smallest number of float16; multiplied by the scale it is not."""
+    """Without a scale, the gradient is below the smallest number of float16. With a scale of 65,536, it is not."""
     x = torch.full((4, 4), 1e-5)
     for scale, lost in ((1.0, True), (2.0**16, False)):
         w = torch.ones(4, 4, requires_grad=True)

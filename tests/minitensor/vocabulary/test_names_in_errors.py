@@ -1,4 +1,4 @@
-"""Test that a function's error about a wrong argument names this function and not one that it calls."""
+"""Test that the error about a wrong argument names the called function and not an internal one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minitensor.nn import functional
 
 SETTING = ("set_", "enable_", "disable_", "seed", "save")  # functions that change more than a tensor
 
-#: Functions whose errors use another name: second names, and special cases of another function.
+#: Functions whose errors name another function, because they are its alias or a special case of it.
 SAY = {"softmax_with_cross_entropy": "cross_entropy", "clamp_": "clip"}
 
 
@@ -40,7 +40,7 @@ def test_a_function_names_itself_in_the_error_about_a_wrong_argument(module, nam
                 assert says is None or says[1] in known, f"{name}{given[1:]}, {named}: {error}"
 
 
-def test_a_pytorch_layer_refuses_other_channels_with_pytorchs_words():
+def test_batch_norm_in_pytorch_refuses_a_wrong_number_of_channels_with_pytorchs_message():
     for training in (True, False):
         with pytest.raises(RuntimeError, match=r"^running_mean should contain 4 elements not 3$"):
             torch.nn.BatchNorm2d(3).train(training)(torch.ones(2, 4, 5, 5))

@@ -1,6 +1,6 @@
-"""Test names that tutorials use: diagonals, dropped channels, memory formats, and older names.
+"""Test functions that tutorials use: diagonals, dropout of channels, memory formats, and deprecated names.
 
-The records in facts/ compare their values, gradients, layouts and errors with those of PyTorch and Paddle.
+Other tests compare their values, gradients, layouts and errors with those that facts/ records of PyTorch and Paddle.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FORMATS = (torch.channels_last, torch.contiguous_format, torch.preserve_format)
 
 
 @pytest.mark.parametrize("offset", [-4, -1, 0, 2])
-def test_a_diagonal_is_put_into_a_matrix_and_taken_out_again(offset: int, device: Any):
+def test_diag_makes_a_matrix_from_a_vector_and_returns_the_vector_of_the_matrix(offset: int, device: Any):
     x = paddle.to_tensor([1.0, 2.0, 3.0])
     matrix = paddle.diag(x, offset)
     assert matrix.shape == [3 + abs(offset)] * 2 and matrix.inplace_version == 0
@@ -32,7 +32,7 @@ def test_a_diagonal_is_put_into_a_matrix_and_taken_out_again(offset: int, device
     np.testing.assert_array_equal(matrix.numpy(), np.diag(x.numpy(), offset))
 
 
-def test_the_padding_of_a_matrix_has_no_gradient_and_keeps_the_dtype():
+def test_the_padding_value_of_diag_has_no_gradient_and_is_converted_to_the_dtype():
     x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
     matrix = paddle.diag(x, 1, float("nan"))
     (matrix[:2] * 1.0).diagonal(1).sum().backward()
@@ -52,31 +52,31 @@ def test_the_padding_of_a_matrix_has_no_gradient_and_keeps_the_dtype():
         lambda x: paddle.expand_as(x[:, :1], x) * x,
     ],
 )
-def test_second_gradients_are_right(function: Any):
+def test_second_derivatives_are_right(function: Any):
     x = paddle.to_tensor(np.arange(8.0).reshape(2, 4) + 1, stop_gradient=False)
     assert gradcheck(function, x, order=2)
 
 
 @pytest.mark.parametrize("name", ["diag_", "trace_", "expand_as_", "unflatten_", "nonzero_", "diag_embed_"])
-def test_there_is_no_form_in_place_that_the_frameworks_lack(name: str):
+def test_operations_have_no_in_place_form_that_the_frameworks_lack(name: str):
     assert not hasattr(paddle.Tensor, name) and not hasattr(torch.Tensor, name)
 
 
-def test_the_trace_of_bools():
+def test_the_trace_of_bools_is_int64_in_paddle_and_refused_in_pytorch():
     bools = np.array([[True, False], [True, True]])
     assert paddle.trace(paddle.to_tensor(bools)).dtype == paddle.int64
     with pytest.raises(NotImplementedError, match="\"trace\" not implemented for 'Bool'"):
         torch.trace(torch.tensor(bools))
 
 
-def test_positions_and_counts_are_constants():
+def test_nonzero_and_bincount_return_constants():
     x = paddle.to_tensor([[0.0, 2.0], [3.0, 0.0]], stop_gradient=False)
     assert [each.tolist() for each in paddle.nonzero(x, as_tuple=True)] == [[0, 1], [1, 0]]
     assert paddle.nonzero(x).stop_gradient and x[paddle.nonzero(x, True)].tolist() == [2.0, 3.0]
     assert paddle.bincount(paddle.to_tensor([2, 2, 0]), minlength=4).tolist() == [1, 0, 2, 0]
 
 
-# ---------- channels ----------
+# ---------- dropout of channels ----------
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_positions_and_counts_are_constants():
         (torch.nn.functional.dropout2d, torch.ones(8, 16, 3, 5), False),
     ],
 )
-def test_whole_channels_are_dropped(dropped: Any, x: Any, is_last: bool):
+def test_dropout2d_drops_whole_channels(dropped: Any, x: Any, is_last: bool):
     found = dropped(x).numpy()
     channels = found.transpose(0, 3, 1, 2) if is_last else found
     assert set(np.unique(channels)) == {0.0, 2.0}
@@ -95,7 +95,7 @@ def test_whole_channels_are_dropped(dropped: Any, x: Any, is_last: bool):
 
 
 @pytest.mark.parametrize("name", ["dropout", "dropout2d"])
-def test_backward_needs_one_number_of_the_mask_for_each_decision(name: str):
+def test_dropout_saves_one_number_for_each_element_and_dropout2d_for_each_channel(name: str):
     x = paddle.ones([8, 16, 32, 32])
     x.stop_gradient = False
     y = getattr(paddle.nn.functional, name)(x)
@@ -130,7 +130,7 @@ def test_every_dropout_refuses_a_number_that_is_no_probability(drop: Any, given:
         drop(given)
 
 
-def test_channels_are_kept_in_evaluation():
+def test_dropout2d_returns_its_input_in_evaluation_mode():
     for vocabulary, name in ((paddle, "Dropout2D"), (torch, "Dropout2d")):
         layer, x = getattr(vocabulary.nn, name)(), vocabulary.ones([1, 2, 2, 2])
         layer.eval()
@@ -140,7 +140,7 @@ def test_channels_are_kept_in_evaluation():
 # ---------- memory formats ----------
 
 
-def test_a_format_is_one_object():
+def test_copies_and_pickles_of_a_memory_format_are_the_same_object():
     assert [copy.deepcopy(each) for each in FORMATS] == list(FORMATS)
     assert [pickle.loads(pickle.dumps(each)) for each in FORMATS] == list(FORMATS)
 
@@ -154,7 +154,7 @@ def test_a_copy_of_images_with_one_channel_allocates_memory_once():
         assert [event.requested for event in recording.events if event.kind == "alloc"] == [size]
 
 
-def test_channels_last_is_a_copy_in_another_order_with_gradients():
+def test_to_channels_last_returns_a_recorded_copy_with_other_strides():
     x = torch.arange(24.0).reshape(1, 2, 3, 4).requires_grad_()
     y = x.to(memory_format=torch.channels_last)
     assert y.stride() == (24, 1, 8, 2) and torch.equal(x, y) and y.data_ptr() != x.data_ptr()
@@ -162,7 +162,7 @@ def test_channels_last_is_a_copy_in_another_order_with_gradients():
     assert torch.equal(x.grad, 2 * x.detach()) and x.grad.is_contiguous()
 
 
-def test_a_module_keeps_its_parameters_in_another_format(device: Any):
+def test_to_channels_last_of_a_module_keeps_its_parameter_objects(device: Any):
     layer = torch.nn.Conv2d(2, 3, 2)
     optimizer = torch.optim.SGD(layer.parameters(), lr=0.5)
     before = layer.weight.detach().clone()
@@ -175,10 +175,10 @@ def test_a_module_keeps_its_parameters_in_another_format(device: Any):
     assert torch.equal(weight, before - 0.5 * weight.grad)
 
 
-# ---------- older names, checks of gradients ----------
+# ---------- deprecated names, gradcheck, saved tensors ----------
 
 
-def test_the_older_names_of_mixed_precision_warn_and_are_the_newer_classes():
+def test_the_deprecated_names_of_mixed_precision_warn_and_work_like_the_current_ones():
     with pytest.warns(FutureWarning, match=r"Please use `torch.amp.autocast\('cuda', args...\)`"), autocast():
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype is torch.float16
     with pytest.warns(FutureWarning, match=r"Please use `torch.amp.GradScaler\('cuda', args...\)`"):
@@ -199,7 +199,7 @@ class _Wrong(torch.autograd.Function):
         return g * 3
 
 
-def test_gradcheck_finds_a_wrong_gradient():
+def test_gradcheck_accepts_right_gradients_and_reports_wrong_ones():
     x = torch.ones(2, 3, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(torch.nn.Linear(3, 2, dtype=torch.float64), (x,))
     assert torch.autograd.gradgradcheck(lambda x: x.sum(dim=0).exp(), x)
@@ -208,7 +208,7 @@ def test_gradcheck_finds_a_wrong_gradient():
         torch.autograd.gradcheck(_Wrong.apply, x)
 
 
-def test_writes_into_saved_tensors_are_allowed_in_a_block():
+def test_in_a_block_that_allows_mutation_a_write_to_a_saved_tensor_keeps_the_gradient_right():
     x = torch.ones(2, requires_grad=True)
     y = x * 1
     z = y * y

@@ -1,4 +1,4 @@
-"""Test the appendix on names: every cell runs, every difference has a note, and every note a recorded difference."""
+"""Test the appendix on names: every cell runs, and a row has a note exactly if a difference was recorded."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_row_describes_the_recorded_behaviour(row, records):
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if "torch" in row.cells], ids=tables.key)
-def test_pytorchs_cell_has_pytorchs_answer_or_is_missing(row, records):
+def test_the_cell_of_pytorch_returns_in_minitensor_what_pytorch_returns_or_is_missing(row, records):
     found = tables.run(row, "torch")
     wanted = next(answers for title, answers in records.items() if title.startswith("PyTorch"))[tables.key(row)]
     if found.error == "AttributeError" != wanted.error:
@@ -72,14 +72,14 @@ def test_the_page_shows_every_section_once():
     assert shown == tables.sections()
 
 
-def test_tables_have_as_many_cells_in_each_line(records):
+def test_all_lines_of_a_table_have_the_same_number_of_cells(records):
     made = [*map(tables.names_table, tables.sections()), tables.differences_table(records), tables.not_here_table()]
     made.append(tables.tutorials_table(ROOT / "facts"))
     for table in made:
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
 
 
-def test_a_row_names_versions_only_if_they_differ(records):
+def test_a_row_names_versions_of_paddle_only_if_they_differ(records):
     lines = tables.differences_table(records).splitlines()
     rounding = next(line for line in lines if "| `round` |" in line)
     assert (

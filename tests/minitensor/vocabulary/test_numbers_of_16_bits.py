@@ -1,8 +1,7 @@
-"""Test that a Python number beside a tensor of 16-bit floats is rounded, replaced by infinity or refused as in each
-framework.
+"""Test expressions of a tensor of 16-bit floats and a Python number, which each framework rounds or refuses.
 
-The record has every expression with 14 numbers. PyTorch multiplies and divides in float32, and rounds the number first
-in other operations. Paddle rounds it first in all operations.
+The record has every expression with 14 numbers. PyTorch multiplies and divides in float32; before other operations it
+rounds the number to 16 bits. Paddle rounds the number before all operations.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ RECORD = {
     library: RECORDS[version]["answers"]["a number beside 16 bits"]["values"]
     for library, version in {"torch": "torch 2.13.0", "paddle": "paddle 3.3.1"}.items()
 }
-#: Expressions whose answer differs on purpose, and the kind of the difference.
+#: Expressions whose answer deliberately differs from PyTorch's, and whether the value or the refusal differs.
 DIFFERENT = {
     # PyTorch also rounds the logarithm to 16 bits.
     "torch.xlogy(x, n)": "value",
@@ -68,7 +67,7 @@ def same(found: str, wanted: str) -> bool:
 
 
 @pytest.mark.parametrize("expression", RECORD["torch"]["found"])
-def test_a_number_beside_16_bits_is_rounded_or_refused_as_in_pytorch(expression: str):
+def test_a_number_in_an_operation_of_16_bits_is_rounded_or_refused_as_in_pytorch(expression: str):
     kinds = set()
     for dtype, numbers in RECORD["torch"]["found"][expression].items():
         for number, wanted in numbers.items():
@@ -80,14 +79,14 @@ def test_a_number_beside_16_bits_is_rounded_or_refused_as_in_pytorch(expression:
 
 
 @pytest.mark.parametrize("expression", RECORD["paddle"]["found"])
-def test_a_number_beside_16_bits_is_rounded_as_in_paddle_unless_paddle_refuses(expression: str):
+def test_a_number_in_an_operation_of_16_bits_is_rounded_as_in_paddle_unless_paddle_refuses(expression: str):
     for dtype, numbers in RECORD["paddle"]["found"][expression].items():
         for number, wanted in numbers.items():
             if wanted != "refused":
                 assert same(answer("paddle", expression, dtype, eval(number)), wanted), (dtype, number)
 
 
-def test_gradients_are_right_for_a_number_that_16_bits_cannot_hold():
+def test_gradients_are_right_for_a_number_outside_the_range_of_float16():
     x = torch.tensor([60000.0], dtype=torch.float16, requires_grad=True)
     y = x * 1e-8
     y.backward(torch.tensor([60000.0], dtype=torch.float16))

@@ -22,7 +22,7 @@ from tests.support.vocabulary.overwritten import (
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_the_gradient_is_right_or_backward_refuses(function):
+def test_after_a_write_the_gradient_is_right_or_backward_raises(function):
     if is_missing(function):
         pytest.skip("the vocabulary has no such function")
     right = pytest.approx(recorded_outcome(RECORD[f"{function}, nothing written"]), rel=1e-3, abs=1e-6)
@@ -30,7 +30,7 @@ def test_the_gradient_is_right_or_backward_refuses(function):
     for write in WRITES:
         recorded = recorded_outcome(RECORD[f"{function}, {write}"])
         refused_there = recorded == "refused"
-        assert refused_there or recorded == right, "PyTorch's own gradient"
+        assert refused_there or recorded == right, "PyTorch's recorded gradient is wrong"
         here = outcome(function, write)
         expected_refused = refused_there != (
             write in ANSWERED_HERE.get(function, ()) or write in REFUSED_HERE.get(function, ())

@@ -22,7 +22,7 @@ class Block(paddle.nn.Layer):
 
 
 @pytest.mark.parametrize("inplace, bytes_at_most", [(False, 134217728), (True, 67108864)])
-def test_a_block_in_place_takes_half_the_memory(gpu, inplace, bytes_at_most):
+def test_a_block_with_an_in_place_relu_has_half_the_peak(gpu, inplace, bytes_at_most):
     paddle.seed(0)
     block = Block()
     x = paddle.rand([1, 64, 512, 512], dtype="float32")
@@ -32,7 +32,7 @@ def test_a_block_in_place_takes_half_the_memory(gpu, inplace, bytes_at_most):
 
 
 @pytest.mark.parametrize("inplace, mebibytes", [(False, "381.47"), (True, "0.00")])
-def test_relu_of_a_large_matrix_allocates_the_bytes_that_paddle_rounds_to(gpu, inplace, mebibytes):
+def test_relu_of_a_large_matrix_allocates_the_mebibytes_of_the_article(gpu, inplace, mebibytes):
     memory = paddle.device.cuda
     t = paddle.zeros([10000, 10000])
     memory.synchronize()
@@ -45,8 +45,8 @@ def test_relu_of_a_large_matrix_allocates_the_bytes_that_paddle_rounds_to(gpu, i
 
 
 @pytest.mark.parametrize("inplace, held", [(False, 4 * 1024**2), (True, 0)])
-def test_relu_in_place_saves_memory_in_training(gpu, inplace, held):
-    """It saves memory because the backward of ReLU needs only the output."""
+def test_an_in_place_relu_allocates_nothing_in_training(gpu, inplace, held):
+    """The backward of ReLU needs only the output, so the input may be overwritten."""
     a = paddle.ones([1024, 1024])
     a.stop_gradient = False
     x = a * 2.0
@@ -57,7 +57,7 @@ def test_relu_in_place_saves_memory_in_training(gpu, inplace, held):
     assert float(a.grad.sum()) == 2 * 1024**2
 
 
-def test_the_articles_timing_of_100_additions_runs_and_draws_its_chart():
+def test_the_articles_program_of_100_additions_has_the_same_result_in_place():
     paddle.disable_static()
 
     def normal(x):
@@ -80,7 +80,7 @@ def test_the_articles_timing_of_100_additions_runs_and_draws_its_chart():
     assert y.tolist() == z.tolist() == [[101.0] * 100] * 100
 
 
-def test_a_program_runs_with_and_without_a_gpu():
+def test_a_program_that_selects_a_gpu_if_one_exists_runs():
     before = paddle.get_device()
     chosen = paddle.set_device("gpu:0" if paddle.is_compiled_with_cuda() else "cpu")
     assert paddle.to_tensor([1.0]).place == chosen

@@ -1,4 +1,4 @@
-"""Test the functions of layers: exact gradients to second order, kept bytes and refusals, on the host and a GPU."""
+"""Test the functions of layers: first and second derivatives, saved bytes and refused calls, on the host and a GPU."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CASES = {
     "linear of a stack": (F.linear, (2, 4, 3), (3, 2)),
     "linear of a vector": (F.linear, (3,), (3, 2), (2,)),
     "conv2d": (F.conv2d, (2, 2, 4, 5), (3, 2, 3, 2), (3,)),
-    "conv2d with everything": (
+    "conv2d with all arguments": (
         lambda x, w, b: F.conv2d(x, w, b, stride=(2, 1), padding=(1, 2), dilation=(1, 2), groups=2),
         (2, 4, 4, 5),
         (4, 2, 3, 2),
@@ -35,7 +35,7 @@ CASES = {
     ),
     "batch_norm": (batch, (4, 3, 2, 2), (3,), (3,)),
     "batch_norm of rows": (batch, (4, 3), (3,), (3,)),
-    "batch_norm, running": (lambda x, w, b: batch(x, w, b, False), (4, 3, 2, 2), (3,), (3,)),
+    "batch_norm in evaluation": (lambda x, w, b: batch(x, w, b, False), (4, 3, 2, 2), (3,), (3,)),
     "layer_norm": (lambda x, w, b: F.layer_norm(x, 3, w, b), (4, 3), (3,), (3,)),
     "group_norm": (lambda x, w, b: F.group_norm(x, 2, weight=w, bias=b), (2, 4, 2, 2), (4,), (4,)),
     "instance_norm": (lambda x, w, b: F.instance_norm(x, weight=w, bias=b), (2, 3, 2, 3), (3,), (3,)),
@@ -84,13 +84,13 @@ def inputs(shapes) -> list[paddle.Tensor]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_gradients_are_exact(case):
+def test_first_derivatives_agree_with_finite_differences(case):
     function, *shapes = CASES[case]
     assert gradcheck(function, inputs(shapes))
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_gradients_of_gradients_are_exact(case):
+def test_second_derivatives_agree_with_finite_differences(case):
     function, *shapes = CASES[case]
 
     def squared_slopes(*tensors):
@@ -119,7 +119,7 @@ def test_the_simulated_gpu_computes_the_same(case):
         np.testing.assert_array_equal(host, gpu)
 
 
-def test_conv2d_is_the_sum_of_its_windows():
+def test_conv2d_equals_a_sum_over_windows():
     x, w = leaf(2, 3, 6, 5).numpy(), leaf(4, 3, 3, 2, seed=1).numpy()
     y = F.conv2d(paddle.to_tensor(x), paddle.to_tensor(w), stride=2, padding=1).numpy()
     around = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
@@ -128,7 +128,7 @@ def test_conv2d_is_the_sum_of_its_windows():
         assert y[image, kernel, i, j] == pytest.approx((window * w[kernel]).sum())
 
 
-def test_conv2d_in_blocks_equals_conv2d_at_once(monkeypatch):
+def test_conv2d_computed_in_blocks_equals_conv2d_of_the_whole_batch(monkeypatch):
     from minitensor.engine.layers import convolution
 
     def gradients():
@@ -154,7 +154,7 @@ def test_views_and_strided_inputs_are_right():
     np.testing.assert_allclose(F.conv2d(images, w).numpy(), F.conv2d(paddle.to_tensor(images.numpy()), w).numpy())
 
 
-# ---------- kept bytes ----------
+# ---------- saved bytes ----------
 
 
 def held_by(make) -> int:
@@ -166,7 +166,7 @@ def held_by(make) -> int:
     return held
 
 
-def test_backward_keeps_inputs_by_reference():
+def test_layers_save_their_inputs_by_reference():
     x, w, b = leaf(64, 32), leaf(32, 16, seed=1), leaf(16, seed=2)
     images, kernels = leaf(2, 3, 9, 9), leaf(4, 3, 3, 3, seed=1)
     label = paddle.to_tensor(np.arange(64) % 16)
@@ -201,7 +201,7 @@ def test_only_values_that_a_requested_gradient_needs_are_saved():
         (batch, ((4, 3), (3,), (3,)), 0),
     ],
 )
-def test_backward_notices_an_overwritten_value_or_uses_the_preserved_one(function, shapes, written):
+def test_backward_raises_about_an_overwritten_value_or_uses_the_preserved_one(function, shapes, written):
     def run(overwrite: bool):
         leaves = inputs(shapes)
         tensors = [x * 1.0 for x in leaves]
@@ -219,7 +219,7 @@ def test_backward_notices_an_overwritten_value_or_uses_the_preserved_one(functio
             np.testing.assert_allclose(found, wanted)
 
 
-def test_parameters_get_gradients_if_the_input_needs_none():
+def test_parameters_get_gradients_if_the_input_requires_none():
     x = leaf(4, 3, 2, 2)
     x.stop_gradient = True
     w, b = leaf(3, seed=1), leaf(3, seed=2)
@@ -234,7 +234,7 @@ def test_parameters_get_gradients_if_the_input_needs_none():
     assert kernels.grad.tolist() == np.ones((1, 1, 3, 3)).tolist()
 
 
-def test_an_overwritten_label_is_noticed():
+def test_backward_raises_if_a_label_was_overwritten():
     x, label = leaf(2, 3), paddle.to_tensor([0, 1])
     loss = F.cross_entropy(x, label)
     label.fill_(2)
@@ -242,7 +242,7 @@ def test_an_overwritten_label_is_noticed():
         loss.backward()
 
 
-def test_running_values_are_written_once_per_batch():
+def test_batch_norm_writes_its_running_values_once_per_batch_in_training():
     norm = paddle.nn.BatchNorm2D(3)
     x = paddle.to_tensor(leaf(4, 3, 2, 2).numpy().astype("float32"))
     norm(x)
@@ -260,7 +260,7 @@ def test_a_loss_whose_rows_are_all_ignored_is_zero():
     assert float(loss) == 0.0 and not x.grad.numpy().any()
 
 
-def test_large_scores_do_not_overflow():
+def test_cross_entropy_of_large_scores_does_not_overflow():
     x = paddle.to_tensor([[1e4, 0.0], [-1e4, 1e4]], stop_gradient=False)
     loss = F.cross_entropy(x, paddle.to_tensor([0, 0]), reduction="none")
     loss.backward()
@@ -310,12 +310,12 @@ def test_large_scores_do_not_overflow():
         (lambda: batch(paddle.ones([4, 2]), None, None), ValueError, "x of shape"),
     ],
 )
-def test_bad_input_is_named(call, error, words):
+def test_the_error_names_a_wrong_argument(call, error, words):
     with pytest.raises(error, match=words):
         call()
 
 
-def test_a_foreign_write_is_noticed_if_foreign_writes_are_checked():
+def test_backward_raises_about_a_foreign_write_if_foreign_writes_are_checked():
     array = np.ones((4, 3))
     w = leaf(3, 2)
     with paddle.check_foreign_writes():

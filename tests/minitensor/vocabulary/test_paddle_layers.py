@@ -1,4 +1,4 @@
-"""Test layers: registration, lookup, saved states and refusals."""
+"""Test layers of Paddle's vocabulary: registration, lookup, saved states, training and refused calls."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ def test_a_parameter_under_two_names_is_listed_once():
     assert both.state_dict()["1.weight"] is first.weight
 
 
-def test_a_parameter_can_be_made_frozen():
+def test_a_parameter_can_be_created_without_a_gradient():
     layer = nn.Linear(2, 2, weight_attr=nn.ParamAttr(trainable=False), bias_attr=nn.initializer.Constant(3.0))
     layer(paddle.ones([1, 2])).sum().backward()
     assert layer.weight.grad is None and not layer.weight.trainable
     assert layer.bias.tolist() == [3.0, 3.0] and layer.bias.grad.tolist() == [1.0, 1.0]
 
 
-def test_a_state_contains_the_tensors_themselves_without_buffers_that_are_not_saved():
+def test_state_dict_contains_the_tensors_themselves_without_non_persistable_buffers():
     net = Net()
     state = net.state_dict()
     assert state["first.weight"] is net.first.weight and state["count"] is net.count
     assert "scratch" not in state and state["shared.weight"] is state["first.weight"]
 
 
-def test_loading_a_state_is_one_write_per_parameter_and_keeps_the_tensors(device):
+def test_set_state_dict_writes_each_parameter_once_and_keeps_the_tensor_objects(device):
     net, other = Net(), Net()
     before = net.first.weight
     assert net.set_state_dict({name: x.numpy() for name, x in other.state_dict().items()}) == ([], [])
@@ -69,7 +69,7 @@ def test_loading_a_state_is_one_write_per_parameter_and_keeps_the_tensors(device
 
 
 @pytest.mark.parametrize("wrong", [np.ones((3, 3), "float32"), np.ones((3, 4), "float64")])
-def test_a_state_that_does_not_fit_loads_nothing(wrong):
+def test_set_state_dict_loads_nothing_if_one_tensor_does_not_fit(wrong):
     net = Net()
     before = {name: x.tolist() for name, x in net.state_dict().items()}
     state = {name: x.numpy() + 1 for name, x in net.state_dict().items()}
@@ -104,10 +104,10 @@ def test_train_and_eval_apply_to_every_sublayer():
     assert net.train() is net and all(layer.training for layer in net.sublayers(include_self=True))
     seen = []
     net.apply(lambda layer: seen.append(type(layer).__name__))
-    assert seen[-1] == "Net" and seen.count("Linear") == 3  # children by attribute name: the shared layer has two names
+    assert seen[-1] == "Net" and seen.count("Linear") == 3  # apply visits the shared layer under both of its names
 
 
-def test_a_copy_of_a_layer_has_separate_parameters():
+def test_a_deep_copy_of_a_layer_has_separate_parameters():
     net = Net()
     net(paddle.ones([1, 3])).sum().backward()
     twin = copy.deepcopy(net)
@@ -138,7 +138,7 @@ def test_layers_of_one_class_are_numbered():
     assert nn.BatchNorm2D(1).full_name().startswith("batch_norm2d_")
 
 
-def test_lists_of_layers_register_and_index_their_layers():
+def test_layer_list_registers_its_layers_and_can_be_indexed():
     layers = nn.LayerList([nn.Linear(1, 1) for _ in range(3)])
     layers.append(nn.ReLU()).extend([nn.Tanh()])
     assert len(layers) == 5 and len(layers.parameters()) == 6
@@ -225,11 +225,11 @@ def test_invalid_uses_of_a_layer_are_refused():
         nn.Linear(2.5, 1)
 
 
-#: Calls that return the input or share its memory in Paddle 2.6.2 and 3.3.1, and those that do not.
+#: Calls of dropout, each with True if Paddle 2.6.2 and 3.3.1 return the input or share its memory.
 SHARING = {
-    "in training with 0": (lambda x: nn.functional.dropout(x, 0.0), True),
+    "in training with p=0": (lambda x: nn.functional.dropout(x, 0.0), True),
     "in evaluation": (lambda x: nn.functional.dropout(x, 0.5, training=False), False),
-    "in evaluation with 0": (lambda x: nn.functional.dropout(x, 0.0, training=False), True),
+    "in evaluation with p=0": (lambda x: nn.functional.dropout(x, 0.0, training=False), True),
     "of channels in evaluation": (lambda x: nn.functional.dropout2d(x, 0.5, training=False), True),
     "a layer in evaluation": (lambda x: evaluated(nn.Dropout(0.5))(x), False),
     "a layer of channels in evaluation": (lambda x: evaluated(nn.Dropout2D(0.5))(x), True),

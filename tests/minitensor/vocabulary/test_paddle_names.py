@@ -1,4 +1,4 @@
-"""Test the top-level names: modes, devices, creation and queries, and the error for a missing name."""
+"""Test top-level names of Paddle's vocabulary: modes, devices, creation, queries, and errors about missing names."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def test_to_tensor_accepts_places():
     assert paddle.is_compiled_with_cuda() in (False, True)
 
 
-# ---------- making ----------
+# ---------- creation ----------
 
 
-def test_assign_writes_once_and_changes_neither_shape_nor_dtype():
+def test_assign_to_an_output_writes_once_and_refuses_another_shape_or_dtype():
     out = paddle.zeros([2, 2])
     view = out[0]
     assert paddle.assign([[1.0, 2.0], [3.0, 4.0]], out) is out
@@ -103,7 +103,7 @@ def test_assign_writes_once_and_changes_neither_shape_nor_dtype():
     assert leaf.tolist() == [1.0] and out.inplace_version == 1
 
 
-def test_assign_shares_nothing():
+def test_assign_returns_a_copy():
     x = paddle.ones([2])
     y = paddle.assign(x)
     x.zero_()
@@ -141,15 +141,15 @@ def test_random_tensors_follow_the_seed(device):
         (lambda: paddle.numel([1.0]), TypeError, "numel: x must be a Tensor, not list"),
     ],
 )
-def test_bad_arguments_are_named(make, error, words):
+def test_the_error_names_a_wrong_argument_of_creation_and_queries(make, error, words):
     with pytest.raises(error, match=words):
         make()
 
 
-# ---------- asking ----------
+# ---------- queries ----------
 
 
-def test_results_of_queries_need_no_gradient_and_stay_on_the_device(device):
+def test_results_of_queries_require_no_gradient_and_are_on_the_device_of_the_tensor(device):
     x = paddle.to_tensor([[1.0, 3.0], [3.0, 2.0]], stop_gradient=False)
     answers = [x.argmax(), x.argmin(1), x.all(), x.any(0), x.equal_all(x), x.allclose(x), x.numel(), paddle.numel(x)]
     assert all(answer.stop_gradient and answer.place == x.place for answer in answers)
@@ -160,7 +160,7 @@ def test_results_of_queries_need_no_gradient_and_stay_on_the_device(device):
     assert paddle.ones([1]).gradient() is None
 
 
-def test_a_bump_makes_saved_values_stale_under_every_policy():
+def test_bump_inplace_version_makes_saved_values_stale_under_every_policy():
     for policy in ("2.5", "2.6", "copy_on_write"):
         with paddle.set_inplace_policy(policy):
             x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)

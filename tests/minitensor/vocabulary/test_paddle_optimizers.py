@@ -36,7 +36,7 @@ def trained(make, w, steps: int = 3) -> list:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_step_is_one_write_in_place_that_keeps_the_leaf(name, device):
+def test_a_step_writes_the_parameter_in_place_once_and_keeps_it_a_leaf(name, device):
     w = leaf([1.0, -2.0])
     where = w.data_ptr()
     trained(MAKERS[name], w)
@@ -44,16 +44,16 @@ def test_a_step_is_one_write_in_place_that_keeps_the_leaf(name, device):
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_pieces_and_strides_make_no_difference(name, monkeypatch):
+def test_a_step_in_pieces_or_on_a_transposed_parameter_has_the_same_result(name, monkeypatch):
     numbers = np.random.default_rng(0).normal(size=(5, 7)).astype("float32")
     once = trained(MAKERS[name], leaf(numbers))
     monkeypatch.setattr(base, "PIECE", 4)
     np.testing.assert_array_equal(trained(MAKERS[name], leaf(numbers)), once)
-    turned = leaf(numbers.T)
+    transposed = leaf(numbers.T)
     with paddle.no_grad():
-        turned.transpose_([1, 0])
-    assert not turned.is_contiguous()
-    np.testing.assert_array_equal(trained(MAKERS[name], turned), once)
+        transposed.transpose_([1, 0])
+    assert not transposed.is_contiguous()
+    np.testing.assert_array_equal(trained(MAKERS[name], transposed), once)
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -79,12 +79,12 @@ def test_a_loaded_state_continues_the_training(name):
             second.set_state_dict({key: paddle.ones([2]) for key in state})
 
 
-def test_a_gradient_that_shares_the_parameters_memory_is_read_first():
+def test_a_gradient_that_shares_memory_with_its_parameter_is_read_before_the_write():
     def updated(gradient_of) -> list[float]:
         w = leaf([1.0, 2.0, 4.0])
         w.grad = gradient_of(w)
-        # AdamW shrinks the parameter before it reads the gradient, and with a large epsilon the size of the gradient
-        # matters.
+        # AdamW's weight decay shrinks the parameter, and with a large epsilon the update depends on the size of the
+        # gradient, so the result would be wrong if the gradient were read after the decay.
         paddle.optimizer.AdamW(0.5, epsilon=1.0, parameters=[w], weight_decay=1.0).step()
         return w.tolist()
 
@@ -104,7 +104,7 @@ def test_a_step_allocates_at_most_two_pieces():
     assert peak < 2 * base.PIECE * 4 + 50_000 < w.nbytes
 
 
-def test_out_of_memory_in_a_step_writes_nothing():
+def test_a_step_that_runs_out_of_memory_writes_nothing():
     before = paddle.get_device()
     paddle.set_device("gpu:sim", capacity="60 MiB")
     try:
@@ -142,7 +142,7 @@ def test_parameters_without_gradients_are_skipped():
     assert [x.inplace_version for x in (trained_one, frozen, unused)] == [1, 0, 0]
 
 
-def test_clear_grad_fills_with_zeros_or_frees():
+def test_clear_grad_of_an_optimizer_fills_gradients_with_zeros_or_frees_them():
     w = leaf([1.0, 2.0])
     optimizer = paddle.optimizer.SGD(0.1, [w])
     (w * w).sum().backward()
@@ -180,12 +180,12 @@ def test_the_learning_rate_can_be_changed():
         (lambda: paddle.optimizer.SGD(0.1, [], weight_decay=float("nan")), ValueError, "weight_decay"),
     ],
 )
-def test_bad_settings_are_named(make, error, words):
+def test_the_error_names_a_wrong_setting_of_an_optimizer(make, error, words):
     with pytest.raises(error, match=words):
         make()
 
 
-def test_a_parameter_whose_elements_share_memory_is_refused_before_any_write():
+def test_a_step_writes_nothing_if_the_elements_of_one_parameter_share_memory():
     w, shared = leaf([1.0]), paddle.ones([2]).as_strided([3], [0])
     shared.stop_gradient = False
     w.grad, shared.grad = paddle.ones([1]), paddle.ones([3])

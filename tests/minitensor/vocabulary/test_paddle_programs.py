@@ -1,7 +1,7 @@
 """Run programs written for Paddle with `import minitensor as paddle`, and compare them with Paddle's record.
 
 `facts/paddle-programs.json` has their results in Paddle 2.6.2 and 3.3.1. Intended differences are listed below with
-their reasons. If minitensor answers as Paddle does after all, the test asks for the removal of the entry.
+their reasons. A test fails if a listed difference no longer exists.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def same(here: object, recorded: object) -> bool:
 
 
 def intended_answers(version: str, question: str) -> dict[str, object]:
-    """Return minitensor's answers that differ from Paddle's on purpose, by the compared value."""
+    """Return the values that deliberately differ from Paddle's, and minitensor's value for each."""
     return {what: here for versions, asked, what, here, _ in DIFFERENT if version in versions and asked == question}
 
 
@@ -121,7 +121,7 @@ def test_a_program_behaves_as_in_paddle(version, question):
         assert first == different[what], what
 
 
-def test_the_error_about_a_written_leaf_has_paddles_words():
+def test_the_error_about_a_write_to_a_leaf_contains_paddles_message():
     for question in ("scale_ on a leaf", "sin_ on a leaf"):
         words = re.search(r"that doesn't stop gradient can't use inplace strategy", RECORDS[OLD][question]["error"])
         names = {"paddle": minitensor}

@@ -1,5 +1,5 @@
-"""Compare transforms of pictures, normal and in place, with Paddle's recorded numbers; test refusals and views of
-data.
+"""Compare transforms of pictures, normal and in place, with Paddle's recorded numbers; test refused calls, and samples
+that are views of a data set.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tools.build import ROOT
 RECORD = json.loads((ROOT / "facts" / "pictures.json").read_text(encoding="utf-8"))["answers"]
 KINDS = pytest.mark.parametrize("make", [mt.to_tensor, torch.tensor], ids=["paddle", "torch"])
 
-#: Functions with `inplace=`, and the bytes that they allocate in place besides the picture, as multiples of `whole`
-#: (all channels) and `grey` (one channel) of 427 x 640 pixels.
+#: Functions with `inplace=`, and how much memory they allocate in place besides the picture: nothing, at most a `grey`
+#: copy of it, or a copy of the `whole` picture.
 CHANGES = {
     "hflip": (T.hflip, "whole"),
     "vflip": (T.vflip, "whole"),
@@ -35,7 +35,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("case", CASES)
 @KINDS
-def test_a_picture_is_changed_as_paddle_changes_it(case, make):
+def test_a_transform_returns_the_numbers_recorded_from_paddle(case, make):
     names = {"T": T, "x": make(picture()), "instance_norm": T.instance_normalize}
     found = answers(names)[case]
     # The tolerance is one or two units in the last place of numbers near 1.
@@ -44,7 +44,7 @@ def test_a_picture_is_changed_as_paddle_changes_it(case, make):
 
 @pytest.mark.parametrize("name", CHANGES)
 @KINDS
-def test_a_photograph_is_changed_in_place_to_the_same_numbers_with_one_picture_less(name, make):
+def test_an_in_place_transform_has_the_same_numbers_and_allocates_one_picture_less(name, make):
     change, beside = CHANGES[name]
     pictures = photographs()
     x = make(pictures)
@@ -57,9 +57,7 @@ def test_a_photograph_is_changed_in_place_to_the_same_numbers_with_one_picture_l
     assert (x.inplace_version if make is mt.to_tensor else x._version) > 0
     most = {"nothing": 100, "grey": pictures.nbytes, "whole": pictures.nbytes}[beside]
     assert inside.peak <= most
-    if (
-        beside == "whole"
-    ):  # the operation copies values that it still has to read, so working in place saves nothing here
+    if beside == "whole":  # a flip in place has to copy values before it overwrites them, so it allocates as much
         assert inside.peak == apart.peak
     else:
         assert apart.peak - inside.peak >= pictures.nbytes - 100
@@ -73,7 +71,7 @@ def test_functions_on_pictures_run_on_the_device_of_the_picture(device):
     assert x.place == mt.to_tensor(start).place and np.isfinite(x.numpy()).all()
 
 
-def test_jitter_draws_factors_set_by_the_seed():
+def test_color_jitter_draws_the_same_factors_for_the_same_seed():
     x = mt.to_tensor(picture())
 
     def jittered(seed):
@@ -97,15 +95,15 @@ class Normalized(Dataset):
         return T.normalize(self.pictures[i], [0.5] * 3, [0.25] * 3, inplace=True)
 
 
-def test_a_data_set_that_normalizes_its_own_rows_in_place_changes_from_epoch_to_epoch():
+def test_a_data_set_that_normalizes_its_samples_in_place_returns_others_in_the_next_epoch():
     pictures = mt.to_tensor(photographs())
     first, second = ([x.numpy() for x in DataLoader(Normalized(pictures))] for _ in range(2))
     assert not np.array_equal(first[0], second[0])
     np.testing.assert_allclose(second[0], (first[0] - 0.5) / 0.25, rtol=1e-5)
-    assert pictures.inplace_version == 8  # two writes to each of two pictures in each of two epochs: 8
+    assert pictures.inplace_version == 8  # normalize writes twice, for each of two pictures in each of two epochs
 
 
-def test_writes_into_samples_of_a_loader_that_copies_leave_the_data_unchanged(name="share=False"):
+def test_with_share_false_writes_into_samples_do_not_change_the_data(name="share=False"):
     pictures = mt.to_tensor(photographs())
     loader = DataLoader(TensorDataset([pictures]), batch_size=None, share=False)
     means = []
@@ -115,7 +113,7 @@ def test_writes_into_samples_of_a_loader_that_copies_leave_the_data_unchanged(na
     assert means[:2] == means[2:] and pictures.inplace_version == 0
 
 
-def test_a_crop_is_a_view_and_writing_into_it_writes_the_photograph():
+def test_a_crop_is_a_view_so_a_write_into_it_changes_the_photograph():
     pictures = mt.to_tensor(photographs())
     part = T.crop(pictures, 100, 200, 64, 64)
     T.adjust_brightness(part, 0.0, inplace=True)
@@ -123,7 +121,7 @@ def test_a_crop_is_a_view_and_writing_into_it_writes_the_photograph():
     assert pictures.inplace_version == part.inplace_version == 2
 
 
-def test_backward_of_features_normalized_in_place_is_refused_or_right():
+def test_backward_of_instance_normalize_in_place_is_right_under_copy_on_write_or_raises():
     start = np.random.default_rng(1).normal(size=(2, 3, 4, 5))
 
     def gradient(policy, inplace):
@@ -159,7 +157,7 @@ def test_the_means_and_deviations_may_be_iterators():
         (lambda x: T.normalize((x * 9).astype("int32"), [0.5], [1.0]), ValueError, "dtype int32"),
     ],
 )
-def test_an_argument_that_is_not_a_picture_is_refused(call, error, words):
+def test_transforms_refuse_wrong_arguments(call, error, words):
     x = mt.to_tensor(picture())
     with pytest.raises(error, match=words):
         call(x)

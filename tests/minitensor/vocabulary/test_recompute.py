@@ -1,4 +1,4 @@
-"""Compare two ways to keep fewer bytes between forward and backward: in-place operations and recomputing."""
+"""Compare two ways to use less memory in training: in-place operations and recomputing."""
 
 from __future__ import annotations
 
@@ -56,19 +56,21 @@ def steps():
 
 
 @pytest.mark.parametrize("way", ["in place", "checkpoint"])
-def test_the_loss_and_the_gradients_are_the_same_bit_for_bit(steps, way):
+def test_the_loss_and_the_gradients_equal_those_of_normal_operations_bit_for_bit(steps, way):
     assert steps[way][:2] == steps["normal"][:2]
 
 
-def test_recomputing_keeps_only_inputs_of_blocks_and_in_place_the_values_for_backward(steps):
-    """Backward of a block needs the outputs of sigmoid and ReLU, also in place. Recomputing needs its input."""
+def test_only_recomputing_keeps_fewer_bytes_between_forward_and_backward(steps):
+    """Backward of a block needs the outputs of sigmoid and ReLU, with an in-place ReLU, too. Recomputing a block needs
+    only the input of the block.
+    """
     held = {way: found[2] for way, found in steps.items()}
     outputs = BLOCKS * ACTIVATION
-    assert held["normal"] == held["in place"] == 2 * outputs + 4  # besides the layers' outputs, the loss is kept
+    assert held["normal"] == held["in place"] == 2 * outputs + 4  # two outputs for each block, and the loss
     assert held["checkpoint"] == outputs + 4
 
 
-def test_recomputing_lowers_the_peak_and_in_place_allocates_fewer_bytes(steps):
+def test_recomputing_lowers_the_peak_and_an_in_place_relu_lowers_the_sum_of_allocated_bytes(steps):
     peak = {way: found[3] for way, found in steps.items()}
     made = {way: found[4] for way, found in steps.items()}
     assert peak["checkpoint"] < peak["in place"] <= peak["normal"]
@@ -103,18 +105,18 @@ def paddle_step(again, drops=0.0):
 
 
 @pytest.mark.parametrize("drops", [0.0, 0.5])
-def test_paddles_recompute_gives_the_same_gradients_with_the_same_random_numbers(drops):
+def test_paddles_recompute_has_the_same_gradients_and_draws_the_same_random_numbers(drops):
     normal, again = paddle_step(False, drops), paddle_step(True, drops)
     assert again[:2] == normal[:2]
 
 
 def test_paddles_recompute_keeps_only_the_input_of_each_block():
-    """Backward needs the outputs of sigmoid and ReLU of each block, the squared values and the loss."""
+    """Without recompute, the outputs of sigmoid and ReLU of each block are kept, too."""
     assert paddle_step(False)[2] == 2 * BLOCKS * ACTIVATION + 4
     assert paddle_step(True)[2] == BLOCKS * ACTIVATION + 4
 
 
-def test_second_derivatives_go_through_paddles_recompute():
+def test_second_derivatives_of_paddles_recompute_are_right():
     x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
     y = paddle.distributed.fleet.utils.recompute(lambda t: t.sin().exp(), x).sum()
     (first,) = paddle.grad(y, x, create_graph=True)
@@ -124,8 +126,8 @@ def test_second_derivatives_go_through_paddles_recompute():
 
 
 @pytest.mark.parametrize("which", ["weight", "outside"])
-def test_paddles_recompute_refuses_inputs_that_were_written(which):
-    """Paddle computes with the current values, without a message."""
+def test_backward_raises_if_a_tensor_that_paddles_recompute_uses_was_overwritten(which):
+    """Paddle silently computes with the current values."""
     x, w = (paddle.to_tensor(numbers, stop_gradient=False) for numbers in ([1.0, 2.0], [3.0, 4.0]))
     outside = w * 1
     y = paddle.distributed.fleet.utils.recompute(lambda t: (t * w).sin() * outside, x).sum()
@@ -142,7 +144,7 @@ def test_an_argument_that_is_not_a_function_is_refused():
 
 
 @pytest.mark.parametrize("use_reentrant", [False, True])
-def test_a_checkpoint_returns_the_result_itself_and_not_a_copy(use_reentrant):
+def test_checkpoint_returns_the_result_of_the_function_without_copying_it(use_reentrant):
     x = torch.ones(100, 50, requires_grad=True)
 
     def measured(run):

@@ -38,7 +38,7 @@ def by_name(name):
     return inputs_of(number, CASES[number][2]), RECORD[name]
 
 
-#: PyTorch's recorded questions in Paddle's spelling. Layers with parameters are compared by another test below.
+#: PyTorch's recorded questions, each with the layer of Paddle's vocabulary. Layers with parameters are below.
 IN_PADDLE = {
     "layer norm of the last": lambda x: F.layer_norm(x, 5),
     "max pooling": nn.MaxPool2D(2),
@@ -72,7 +72,7 @@ IN_PADDLE = {
 
 
 @pytest.mark.parametrize("name", IN_PADDLE)
-def test_a_layer_under_paddles_name_computes_the_same(name, device):
+def test_a_layer_of_paddles_vocabulary_agrees_with_the_record_of_pytorch(name, device):
     inputs, recorded = by_name(name)
     given = [paddle.to_tensor(each, stop_gradient=each.dtype.kind != "f") for each in inputs]
     out = IN_PADDLE[name](*given)
@@ -81,7 +81,7 @@ def test_a_layer_under_paddles_name_computes_the_same(name, device):
     compare([each.grad.numpy() for each in given if not each.stop_gradient], recorded["gradients"])
 
 
-#: Layers with parameters: Paddle's call, the positions of PyTorch's parameters, and True if the weight is transposed.
+#: Layers with parameters: a function that makes Paddle's layer, and Paddle's names of parameters that differ.
 WITH_PARAMETERS = {
     "conv2d": (lambda: nn.Conv2D(2, 4, 3, stride=2, padding=1), {}),
     "conv2d in groups": (lambda: nn.Conv2D(4, 4, (3, 2), groups=2, dilation=(1, 2), bias_attr=False), {}),
@@ -96,7 +96,7 @@ WITH_PARAMETERS = {
 
 
 @pytest.mark.parametrize("name", WITH_PARAMETERS)
-def test_a_layer_with_parameters_computes_the_same_under_paddles_name(name, device):
+def test_a_layer_with_parameters_of_paddles_vocabulary_agrees_with_the_record_of_pytorch(name, device):
     inputs, recorded = by_name(name)
     make, other_names = WITH_PARAMETERS[name]
     number = next(number for number, (each, *_) in enumerate(CASES) if each == name)
@@ -127,7 +127,7 @@ def test_a_layer_with_parameters_computes_the_same_under_paddles_name(name, devi
 @pytest.mark.parametrize(
     ("kind", "cell"), [(nn.GRU, "GRUCell"), (nn.SimpleRNN, "SimpleRNNCell"), (nn.LSTM, "LSTMCell")]
 )
-def test_a_recurrent_layer_is_its_cell_over_the_sequence(kind, cell):
+def test_a_recurrent_layer_applies_its_cell_to_each_step_of_the_sequence(kind, cell):
     layer, x = kind(3, 4), paddle.randn([2, 5, 3])
     assert type(layer.cell).__name__ == cell
     outputs, _ = layer(x)
@@ -142,7 +142,7 @@ def test_a_recurrent_layer_is_its_cell_over_the_sequence(kind, cell):
 
 @pytest.mark.parametrize("make", [nn.ReLU, nn.ReLU6, nn.Sigmoid, nn.Tanh, nn.LeakyReLU, nn.ELU, nn.Hardtanh, nn.Softmax,
                                   nn.Silu, nn.Dropout, nn.ThresholdedReLU])  # fmt: skip
-def test_a_layer_in_place_computes_the_same_in_the_memory_of_its_input(make, device):
+def test_a_layer_with_inplace_true_computes_the_same_and_overwrites_its_input(make, device):
     start = np.random.default_rng(3).normal(size=(4, 5)).astype("float32")
     found = []
     for inplace in (False, True):

@@ -1,4 +1,4 @@
-"""Compare the steps of optimizers, schedules and clipping with PyTorch's record, also under Paddle's names."""
+"""Compare optimizers and schedules of both vocabularies with PyTorch's record; test clipping and optimizer states."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def same(found, recorded):
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[name for name, *_ in CASES])
-def test_each_step_moves_the_parameters_as_recorded(number):
+def test_each_step_updates_the_parameters_as_recorded_from_pytorch(number):
     steps, recorded = answer(torch, number)["steps"], RECORD[CASES[number][0]]["steps"]
     for found, expected in zip(steps, recorded, strict=True):
         same(found, expected)
 
 
-#: Schedules under Paddle's names that correspond to PyTorch's recorded ones. All start with a rate of 0.1.
+#: Schedules of Paddle's vocabulary that correspond to the recorded schedules of PyTorch. All begin with a rate of 0.1.
 SCHEDULES = {
     "steps": lambda: optimizer.lr.StepDecay(0.1, 2, 0.5),
     "cosine": lambda: optimizer.lr.CosineAnnealingDecay(0.1, 4, 0.01),
@@ -38,7 +38,7 @@ SCHEDULES = {
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
-def test_a_schedule_under_paddles_name_has_the_same_rates(name):
+def test_a_schedule_of_paddles_vocabulary_has_the_rates_recorded_from_pytorch(name):
     schedule = SCHEDULES[name]()
     sgd = optimizer.SGD(schedule, parameters=[paddle.ones([2])])
     rates = []
@@ -48,7 +48,7 @@ def test_a_schedule_under_paddles_name_has_the_same_rates(name):
     np.testing.assert_allclose(rates, [step["rate"] for step in RECORD[name]["steps"]], rtol=1e-12)
 
 
-def test_a_schedule_sets_the_rate_of_the_step_and_set_lr_is_refused():
+def test_a_schedule_sets_the_rate_of_each_step_and_set_lr_is_refused():
     schedule = optimizer.lr.StepDecay(1.0, 1, 0.5)
     w = paddle.to_tensor([8.0], stop_gradient=False)
     sgd = optimizer.SGD(schedule, parameters=[w])
@@ -73,7 +73,7 @@ CLIPS = {
 
 
 @pytest.mark.parametrize("name", CLIPS)
-def test_clipping_changes_the_step_and_leaves_the_gradients_unchanged(name, device):
+def test_clipping_changes_the_step_but_not_the_stored_gradients(name, device):
     clip, expected = CLIPS[name]
     start = [np.array([3.0, -4.0]), np.array([0.25])]
     parameters = [paddle.to_tensor(each, stop_gradient=False) for each in start]
@@ -86,7 +86,7 @@ def test_clipping_changes_the_step_and_leaves_the_gradients_unchanged(name, devi
 
 
 @pytest.mark.parametrize("wrong", [0, -1.0])
-def test_a_norm_of_0_or_less_is_refused_as_a_limit(wrong):
+def test_clip_grad_by_norm_refuses_a_limit_of_0_or_less(wrong):
     with pytest.raises(ValueError, match="clip_norm must be above 0"):
         nn.ClipGradByNorm(wrong)
 
@@ -106,7 +106,7 @@ def test_rmsprop_follows_its_formula():
         np.testing.assert_allclose(w.numpy(), x, rtol=1e-12)
 
 
-def test_a_step_between_forward_and_backward_is_refused_at_backward():
+def test_backward_raises_after_a_step_since_forward():
     w = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
     rms = optimizer.RMSProp(0.1, parameters=[w])
     (w * w).sum().backward()
@@ -116,7 +116,7 @@ def test_a_step_between_forward_and_backward_is_refused_at_backward():
         loss.backward()
 
 
-def test_plain_descent_keeps_no_state():
+def test_sgd_without_momentum_keeps_no_state():
     w = torch.nn.Parameter(torch.ones(2))
     for momentum, names in ((0.0, {}), (0.9, {0: ["momentum_buffer"]})):
         optimizer = torch.optim.SGD([w], lr=0.1, momentum=momentum)
@@ -125,7 +125,7 @@ def test_plain_descent_keeps_no_state():
         assert {number: list(values) for number, values in optimizer.state_dict()["state"].items()} == names
 
 
-def test_an_optimizer_of_ones_own_has_an_empty_state_for_each_parameter():
+def test_a_user_defined_optimizer_begins_with_an_empty_state_for_each_parameter():
     class Counting(torch.optim.Optimizer):
         def __init__(self, params, lr):
             super().__init__(params, {"lr": lr})

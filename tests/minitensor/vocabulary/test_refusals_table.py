@@ -1,5 +1,5 @@
-"""Test the tables of writes that only PyTorch refuses: the page on names lists all of them, and `explain` reports
-each.
+"""Test the tables of writes that PyTorch refuses and minitensor accepts: the page on names lists all these writes, and
+`explain` reports each of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OVERLAPS = [question for question in RECORDS if question.startswith(tables.OVERL
 
 
 def explained(program: str) -> tuple[bool, bool]:
-    """Return two bools: `explain` says that PyTorch would refuse the program; and the program runs in minitensor."""
+    """Return True if `explain` says that PyTorch would refuse the program, and True if minitensor runs it."""
     lines = [line for line in program.splitlines() if not line.startswith(("import", "from"))]
     names = {"torch": torch, "F": torch.nn.functional}
     report = mt.explain(lambda: exec("\n".join(lines), names), catch=True)
@@ -30,7 +30,7 @@ def explained(program: str) -> tuple[bool, bool]:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_explain_names_every_function_that_saves_less_than_in_pytorch_and_no_other(function):
+def test_explain_reports_exactly_the_functions_that_save_less_than_in_pytorch(function):
     if is_missing(function):
         pytest.skip("the vocabulary has no such function")
     for write in WRITES:
@@ -42,7 +42,7 @@ def test_explain_names_every_function_that_saves_less_than_in_pytorch_and_no_oth
 
 
 @pytest.mark.parametrize("question", IN_PLACE)
-def test_explain_names_every_write_under_a_gradient_that_pytorch_refuses_and_no_other(question):
+def test_explain_reports_exactly_the_recorded_writes_that_pytorch_refuses(question):
     said, answers_here = explained(RECORDS[question]["program"])
     refused_there = "error" in RECORDS[question]
     assert not (refused_there and answers_here) or said
@@ -50,7 +50,7 @@ def test_explain_names_every_write_under_a_gradient_that_pytorch_refuses_and_no_
 
 
 @pytest.mark.parametrize("question", OVERLAPS)
-def test_explain_names_every_overlap_that_pytorch_refuses_and_no_other(question):
+def test_explain_reports_exactly_the_overlapping_writes_that_pytorch_refuses(question):
     said, answers_here = explained(RECORDS[question]["program"])
     assert answers_here and said == ("error" in RECORDS[question])
 
@@ -67,11 +67,11 @@ def test_the_table_lists_every_function_that_only_pytorch_refuses():
         for write in writes
         if write != "both written"
     }
-    # norm1 is norm with another p, which has no line in the table.
+    # The table has no line for norm1, which is norm with another p.
     assert listed == answered - {"norm1, its result written"}
 
 
-def test_each_line_of_the_table_has_pytorchs_gradient_without_the_write():
+def test_each_line_of_the_table_shows_the_gradient_that_pytorch_computes_without_the_write():
     table = tables.saved_table(RECORDS)
     assert table.count("`RuntimeError: one of the variables needed") == 1
     for kept in SAVES.values():
@@ -83,7 +83,7 @@ def test_each_line_of_the_table_has_pytorchs_gradient_without_the_write():
 
 
 def test_writes_that_pytorch_accepts_have_the_same_result_unless_pytorch_is_wrong():
-    """PyTorch computes a wrong result if a copy of the source changes the result of the same write."""
+    """PyTorch's result counts as wrong if the same write from a copy of the source has another result."""
     otherwise = [
         question
         for question in OVERLAPS

@@ -1,4 +1,4 @@
-"""Test ``save`` and ``load``: restored values, damaged files, refusals, and that no code in a file runs."""
+"""Test ``save`` and ``load``: restored values, damaged files, refused files, and that no code in a file runs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_numpy_reads_the_file_of_a_network(tmp_path):
         assert json.loads(file[archive.STRUCTURE])["version"] == 1
 
 
-def test_unusual_names_are_restored():
+def test_unusual_keys_are_restored():
     state = {
         "a/b": 1.0,
         "a": {"b": 2.0},
@@ -108,7 +108,7 @@ def test_unusual_names_are_restored():
     assert repr(through_a_file(torch, tensors)) == repr(tensors)
 
 
-def test_the_same_values_make_the_same_bytes():
+def test_saving_the_same_values_twice_writes_the_same_bytes():
     files = [io.BytesIO(), io.BytesIO()]
     for file in files:
         torch.save({"w": torch.ones(3), "l": [1, 2.0]}, file)
@@ -118,7 +118,7 @@ def test_the_same_values_make_the_same_bytes():
 # ---------- sharing, leaves, devices ----------
 
 
-def test_pytorchs_views_and_aliases_share_memory_again():
+def test_loaded_views_and_aliases_share_memory_in_pytorchs_vocabulary():
     x = torch.arange(12.0)
     saved = {"x": x, "rows": x.view(3, 4)[1:], "back": x[::3], "turned": x.view(3, 4).t(), "wide": x[:1].expand(4)}
     loaded = through_a_file(torch, saved)
@@ -130,14 +130,14 @@ def test_pytorchs_views_and_aliases_share_memory_again():
     assert len({loaded[name].untyped_storage() for name in saved}) == 1 and x[1] == 1.0
 
 
-def test_paddles_entries_share_no_memory():
+def test_loaded_tensors_share_no_memory_in_paddles_vocabulary():
     x = paddle.arange(4, dtype="float32")
     loaded = through_a_file(paddle, [x, x[1:], x])
     loaded[0][1] = 9.0
     assert [each.tolist() for each in loaded] == [[0.0, 9.0, 2.0, 3.0], [1.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0]]
 
 
-def test_a_leaf_stays_a_leaf_only_in_pytorchs_vocabulary():
+def test_a_loaded_tensor_requires_a_gradient_only_in_pytorchs_vocabulary():
     w = torch.ones(2, requires_grad=True)
     (w * 3).sum().backward()
     loaded = through_a_file(torch, {"w": w, "y": w * 2, "p": torch.nn.Parameter(torch.ones(1))})
@@ -157,7 +157,7 @@ def test_a_leaf_stays_a_leaf_only_in_pytorchs_vocabulary():
         lambda storage, place: storage,
         lambda storage, place: None,
     ],
-    ids=["none", "name", "device", "dict", "other dict", "function", "function of none"],
+    ids=["None", "name", "device", "dict", "empty dict", "function", "function that returns None"],
 )
 def test_a_tensor_of_the_gpu_is_loaded_to_the_requested_device(where):
     x = torch.arange(4.0).cuda()
@@ -206,7 +206,7 @@ def loaded_or_line(library, content: bytes, error: type) -> str:
 
 
 @pytest.mark.parametrize(("library", "error"), [(torch, RuntimeError), (paddle, ValueError)], ids=["torch", "paddle"])
-def test_a_truncated_file_is_refused_in_one_line(written, library, error):
+def test_a_truncated_file_is_refused_with_a_message_of_one_line(written, library, error):
     assert {loaded_or_line(library, written[:end], error) for end in range(len(written))} == {""}
 
 
@@ -219,11 +219,11 @@ def test_a_file_with_a_damaged_byte_is_refused_or_loads_unchanged(written):
             found = loaded_or_line(torch, damaged, RuntimeError)
             assert found in ("", whole), place
             harmless += found == whole and value != written[place]
-    # Three values were tried at each position. Harmless are changes of dates, zip versions and other unused bytes.
+    # Three values were tried at each position. Changes of dates, zip versions and other unused bytes are harmless.
     assert harmless < len(written)
 
 
-def test_parts_of_two_files_are_refused(written):
+def test_joined_files_are_refused(written):
     for joined in (written + written, written[:700] + written, b"\0" * 8 + written):
         assert loaded_or_line(torch, joined, RuntimeError) == ""
 
@@ -233,7 +233,7 @@ class Stopped(BaseException):
 
 
 @pytest.mark.parametrize("step", ["write_array", "fsync", "replace"])
-def test_an_interrupted_save_leaves_the_old_file_and_nothing_beside_it(tmp_path, monkeypatch, step):
+def test_an_interrupted_save_keeps_the_old_file_and_creates_no_other_file(tmp_path, monkeypatch, step):
     path = tmp_path / "net.pt"
     torch.save({"w": torch.ones(2), "v": torch.ones(2)}, path)
     home = archive.npy if step == "write_array" else os
@@ -253,7 +253,7 @@ def test_an_interrupted_save_leaves_the_old_file_and_nothing_beside_it(tmp_path,
     assert torch.load(path)["w"].tolist() == [1.0, 1.0]
 
 
-def test_a_killed_save_leaves_the_old_file(tmp_path):
+def test_a_save_in_a_killed_process_keeps_the_old_file(tmp_path):
     path = tmp_path / "net.pt"
     torch.save(torch.ones(2), path)
     program = (
@@ -275,7 +275,7 @@ def test_a_value_that_cannot_be_saved_is_refused_before_any_write(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="needs links")
-def test_a_link_stays_a_link_and_a_file_keeps_its_permissions(tmp_path):
+def test_saving_to_a_symbolic_link_writes_its_target_and_keeps_the_permissions(tmp_path):
     (tmp_path / "real.pt").write_bytes(b"")
     (tmp_path / "real.pt").chmod(0o640)
     (tmp_path / "link.pt").symlink_to(tmp_path / "real.pt")
@@ -284,7 +284,7 @@ def test_a_link_stays_a_link_and_a_file_keeps_its_permissions(tmp_path):
     assert (tmp_path / "real.pt").stat().st_mode & 0o777 == 0o640
 
 
-# ---------- refusals ----------
+# ---------- refused files and values ----------
 
 
 RAN: list[str] = []
@@ -296,7 +296,7 @@ class Bomb:
 
 
 @pytest.mark.parametrize(("library", "error"), [(torch, RuntimeError), (paddle, ValueError)], ids=["torch", "paddle"])
-def test_a_pickle_is_refused_with_a_remedy_and_does_not_run(tmp_path, library, error):
+def test_a_pickle_is_refused_without_running_its_code_and_the_error_names_a_remedy(tmp_path, library, error):
     (tmp_path / "old").write_bytes(pickle.dumps(Bomb()))
     with zipfile.ZipFile(tmp_path / "new", "w") as file:
         file.writestr("archive/data.pkl", pickle.dumps(Bomb()))
@@ -308,7 +308,7 @@ def test_a_pickle_is_refused_with_a_remedy_and_does_not_run(tmp_path, library, e
     assert RAN == []
 
 
-def test_an_array_of_objects_in_a_file_does_not_run(written):
+def test_the_code_of_an_array_of_objects_in_a_file_does_not_run(written):
     changed = with_x(written, np.array([Bomb()], object))
     with pytest.raises(RuntimeError, match="damaged"):
         torch.load(io.BytesIO(changed))
@@ -327,7 +327,7 @@ def test_an_array_of_objects_in_a_file_does_not_run(written):
         ("shape", [-1]),
     ],
 )
-def test_a_tensor_outside_of_its_storage_is_refused(written, name, value):
+def test_a_file_whose_tensor_reaches_outside_of_its_storage_is_refused(written, name, value):
     changed = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(written)) as old, zipfile.ZipFile(changed, "w") as new:
         for member in old.namelist():
@@ -357,7 +357,7 @@ def test_the_error_for_a_numpy_file_names_numpys_function(tmp_path):
 
 
 @BOTH
-def test_the_error_for_an_unsupported_value_names_its_place(library):
+def test_the_error_about_an_unsupported_value_names_its_position(library):
     cyclic: list = []
     cyclic.append({"again": cyclic})
     for value, said in (
@@ -385,7 +385,7 @@ def test_a_dtype_that_tensors_do_not_support_is_refused(written):
 # ---------- state dicts ----------
 
 
-def test_one_error_names_every_misfit_and_nothing_is_loaded_into_a_module():
+def test_one_error_names_all_wrong_entries_of_a_state_and_a_module_loads_nothing():
     net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 3))
     before = [each.clone() for each in net.parameters()]
     given = {"0.weight": torch.zeros(2, 2), "0.bias": torch.zeros(9), "1.weight": np.zeros((3, 2)), "z": torch.zeros(1)}
@@ -395,7 +395,7 @@ def test_one_error_names_every_misfit_and_nothing_is_loaded_into_a_module():
     assert all((a == b).all() for a, b in zip(before, net.parameters(), strict=True))
 
 
-def test_one_error_names_every_misfit_and_nothing_is_loaded_into_a_layer():
+def test_one_error_names_all_wrong_entries_of_a_state_and_a_layer_loads_nothing():
     net = paddle.nn.Sequential(paddle.nn.Linear(2, 2), paddle.nn.Linear(2, 3))
     before = [each.numpy() for each in net.parameters()]
     given = {
@@ -479,7 +479,7 @@ def test_paddles_training_continues_from_a_file_as_if_it_had_not_stopped(name, t
     assert first[0].tolist() == second[0].tolist() and first[1].get_lr() == second[1].get_lr()
 
 
-def test_an_optimizer_loads_nothing_of_a_state_that_does_not_fit():
+def test_an_optimizer_loads_nothing_if_one_entry_of_a_state_does_not_fit():
     w = torch.ones(2, requires_grad=True)
     optimizer = torch.optim.Adam([w], lr=0.1)
     (w * w).sum().backward()

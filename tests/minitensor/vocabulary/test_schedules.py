@@ -25,7 +25,7 @@ def test_rates_equal_those_of_the_framework_at_every_step(question):
     assert found == pytest.approx(answer["rates"], rel=1e-9, abs=1e-12)
 
 
-def test_every_program_was_recorded():
+def test_the_record_contains_every_program():
     assert set(ANSWERS) == set(recorder.QUESTIONS)
 
 
@@ -66,7 +66,7 @@ def test_paddle_refuses_unsuitable_settings(make, error, names):
         make(mt.optimizer.lr)
 
 
-def test_a_schedule_of_a_measure_is_saved_and_restored():
+def test_the_state_of_reduce_lr_on_plateau_is_restored():
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
     schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
     schedule.step(1.0)
@@ -76,7 +76,7 @@ def test_a_schedule_of_a_measure_is_saved_and_restored():
     assert other.get_last_lr() == pytest.approx([0.01])
 
 
-def test_a_cycle_changes_the_momentum_and_ends():
+def test_one_cycle_changes_the_momentum_and_refuses_a_step_after_the_last():
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1, momentum=0.9)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=10)
     assert optimizer.param_groups[0]["momentum"] == pytest.approx(0.95)
@@ -86,8 +86,8 @@ def test_a_cycle_changes_the_momentum_and_ends():
         schedule.step()
 
 
-def test_multiplicative_rates_continue_from_the_rate_of_the_optimizer_at_once():
-    """A schedule that continues after 10 million steps must not call its function 10 million times."""
+def test_a_resumed_multiplicative_schedule_begins_with_the_rate_of_the_optimizer():
+    """A schedule that is resumed after 10 million steps must not call its function 10 million times."""
     asked = []
 
     def factor(step: int) -> float:
@@ -103,7 +103,7 @@ def test_multiplicative_rates_continue_from_the_rate_of_the_optimizer_at_once():
     assert schedule.get_last_lr() == [0.125] and asked == [10**7 + 2]
 
 
-def test_a_rate_that_would_be_divided_by_0_is_refused_and_changes_nothing():
+def test_a_step_to_an_infinite_rate_is_refused_and_changes_nothing():
     schedule = mt.optimizer.lr.InverseTimeDecay(0.5, -1)
     with pytest.raises(ValueError, match="the rate of step 1 is larger than any float"):
         schedule.step()
@@ -126,7 +126,7 @@ def two_schedules(optimizer: torch.optim.Optimizer) -> list[torch.optim.lr_sched
         lambda o: torch.optim.lr_scheduler.ChainedScheduler(two_schedules(o)),
     ],
 )
-def test_a_schedule_of_schedules_continues_from_its_state(make):
+def test_a_combined_schedule_continues_from_its_loaded_state(make):
     optimizer, other = with_groups(0.4, 0.2), with_groups(0.4, 0.2)
     schedule, resumed = make(optimizer), make(other)
     for _ in range(3):
@@ -139,7 +139,7 @@ def test_a_schedule_of_schedules_continues_from_its_state(make):
     assert resumed.get_last_lr() == schedule.get_last_lr()
 
 
-def test_a_schedule_of_ones_own_returns_the_rates_of_all_groups():
+def test_a_user_defined_schedule_returns_the_rates_of_all_groups():
     class Halved(torch.optim.lr_scheduler.LRScheduler):
         def get_lr(self):
             return [group["lr"] / 2 if self.last_epoch else group["lr"] for group in self.optimizer.param_groups]
@@ -150,7 +150,7 @@ def test_a_schedule_of_ones_own_returns_the_rates_of_all_groups():
     assert schedule.get_last_lr() == [group["lr"] for group in optimizer.param_groups] == [0.2, 0.1]
 
 
-def test_each_group_has_a_function_of_its_own():
+def test_lambda_lr_uses_a_separate_function_for_each_group():
     optimizer = with_groups(0.4, 0.2)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, [lambda step: 1 / (step + 1), lambda step: 1.0])
     schedule.step()
@@ -159,21 +159,21 @@ def test_each_group_has_a_function_of_its_own():
         torch.optim.lr_scheduler.LambdaLR(optimizer, [lambda step: 1.0])
 
 
-def test_a_schedule_resumes_only_if_the_first_rates_are_known():
+def test_a_schedule_with_last_epoch_requires_the_initial_rate_of_each_group():
     optimizer = with_groups(0.4)
     with pytest.raises(KeyError, match="'initial_lr' is not specified"):
         torch.optim.lr_scheduler.StepLR(optimizer, 2, last_epoch=3)
     assert optimizer.param_groups[0]["lr"] == 0.4 and "initial_lr" not in optimizer.param_groups[0]
 
 
-def test_schedules_of_two_optimizers_are_not_joined():
+def test_chained_scheduler_refuses_schedules_of_two_optimizers():
     one, other = with_groups(0.4), with_groups(0.4)
     made = torch.optim.lr_scheduler
     with pytest.raises(ValueError, match="same optimizer; number 1 does not"):
         made.ChainedScheduler([made.StepLR(one, 1), made.StepLR(other, 1)])
 
 
-def test_a_schedule_of_schedules_computes_no_rates_and_says_so():
+def test_get_lr_of_a_combined_schedule_raises_and_names_get_last_lr():
     optimizer, made = with_groups(0.4), torch.optim.lr_scheduler
     for schedule in (
         made.ChainedScheduler(two_schedules(optimizer)),

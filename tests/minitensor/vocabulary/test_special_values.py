@@ -1,4 +1,4 @@
-"""Compare values and gradients at nan, inf, -0.0 and ties, and of empty tensors, with facts/special-values.json.gz.
+"""Compare values and gradients of nan, inf, -0.0, equal and empty inputs with facts/special-values.json.gz.
 
 `python -m tests.support.vocabulary.special_values` prints the differences.
 """
@@ -36,7 +36,7 @@ def test_the_records_of_all_versions_contain_the_same_questions():
             assert list(special_values.RECORDS[version]) == special_values.questions(library)
 
 
-def test_an_answer_equals_that_of_the_framework_or_differs_in_a_named_way(compared):
+def test_every_answer_equals_that_of_the_framework_or_its_difference_has_a_listed_kind(compared):
     library, answers = compared
     unlike = {
         question: f"recorded {then}, here {here}"
@@ -46,7 +46,7 @@ def test_an_answer_equals_that_of_the_framework_or_differs_in_a_named_way(compar
     assert not unlike
 
 
-def test_every_kind_of_difference_exists(compared):
+def test_every_listed_kind_of_difference_occurs(compared):
     library, answers = compared
     found = {
         special_values.kind_of(library, question, then, here)
@@ -73,13 +73,13 @@ def test_different_answers_do_not_count_as_equal(then, here):
     assert not special_values.alike(then, here)
 
 
-def test_a_gradient_may_have_zeros_of_either_sign():
+def test_gradients_that_differ_in_the_sign_of_zero_count_as_equal():
     assert special_values.alike(["float32 [1] 1", "float32 [1] 0"], ["float32 [1] 1", "float32 [1] -0"], gradients=1)
 
 
-def test_the_gradient_of_a_loss_of_the_logit_0_is_that_of_the_sigmoid():
-    # The terms of max(x, 0) - x * y + log(1 + exp(-|x|)) have kinks at 0, so rules for each term would give the
-    # gradient 1 - y.
+def test_the_gradient_of_bce_with_logits_at_logit_0_is_that_of_the_sigmoid():
+    # The loss is max(x, 0) - x * y + log(1 + exp(-|x|)), whose terms have kinks at 0. The rules of the separate terms
+    # would not add up to this gradient.
     import minitensor as mt
 
     logit, label = mt.to_tensor([0.0, 0.0], stop_gradient=False), mt.to_tensor([0.0, 1.0])

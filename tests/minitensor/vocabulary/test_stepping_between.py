@@ -1,4 +1,4 @@
-"""Test that backward raises an error if any optimizer has changed the weights since forward.
+"""Test for every optimizer that backward raises an error if a step has changed the weights since forward.
 
 PyTorch raises an error, too. Paddle silently uses the new weights to compute the gradients (`optimizer_step_between` in
 facts/programs.json).
@@ -85,7 +85,7 @@ def test_a_step_after_backward_is_allowed_and_lowers_the_next_loss(library, make
 
 
 @pytest.mark.parametrize(("library", "make"), CASES, ids=IDS)
-def test_under_copy_on_write_the_step_is_allowed_and_the_gradients_are_those_of_the_old_weights(library, make):
+def test_under_copy_on_write_backward_after_a_step_uses_the_old_weights(library, make):
     weights, loss, expected_gradients = network(library)
     optimizer = make(weights)
     with paddle.set_inplace_policy("copy_on_write"):

@@ -1,4 +1,4 @@
-"""Test that errors begin with PyTorch's message, and then name the line, the versions and a remedy."""
+"""Test errors of PyTorch's vocabulary, which begin with PyTorch's message and then name the line and a remedy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import minitensor as paddle
 from minitensor import torch
 
 
-def test_a_stale_error_names_both_lines():
+def test_the_error_about_a_stale_value_names_the_lines_of_save_and_write():
     x = torch.ones(2, requires_grad=True)
     a = x * 1
     y = a.sin()
@@ -28,7 +28,7 @@ def test_a_stale_error_names_both_lines():
     assert x.grad is None
 
 
-def test_the_error_of_a_second_backward_names_the_line_whose_values_were_freed():
+def test_the_error_of_a_second_backward_names_the_line_that_saved_the_freed_values():
     x = torch.ones(2, requires_grad=True)
     y = (x * x).sum()
     y.backward()
@@ -37,7 +37,7 @@ def test_the_error_of_a_second_backward_names_the_line_whose_values_were_freed()
     assert "y = (x * x).sum()" in str(raised.value)
 
 
-def test_a_stale_error_names_an_assignment_to_an_index():
+def test_the_error_about_a_stale_value_names_an_assignment_to_an_index():
     x = torch.ones(2, requires_grad=True)
     a = x * 1
     y = a * a
@@ -75,7 +75,7 @@ def test_under_copy_on_write_a_write_to_a_saved_value_is_not_refused():
     assert x.grad.tolist() == [2.0, 4.0]
 
 
-def test_under_the_oldest_policy_an_operation_that_needs_its_input_is_refused_in_place():
+def test_under_policy_2_5_an_in_place_operation_that_needs_its_input_is_refused():
     x = torch.ones(2, requires_grad=True) * 1
     with paddle.set_inplace_policy("2.5"):
         with pytest.raises(RuntimeError, match="refused under the in-place policy"):
@@ -127,12 +127,12 @@ def test_anomaly_detection_names_the_forward_line():
         ("torch.where(torch.ones(2), 1.0, torch.ones(2))", RuntimeError, "boolean masks"),
     ],
 )
-def test_the_error_for_bad_input_names_the_fault(program, error, text):
+def test_the_error_about_a_wrong_argument_says_what_is_wrong(program, error, text):
     with pytest.raises(error, match=text):
         eval(program, {"torch": torch})
 
 
-def test_a_failed_load_copies_nothing():
+def test_a_refused_load_state_dict_copies_nothing():
     layer = torch.nn.Linear(2, 1)
     before = layer.weight.tolist()
     with pytest.raises(RuntimeError, match="size mismatch for bias"):
@@ -141,7 +141,7 @@ def test_a_failed_load_copies_nothing():
 
 
 @pytest.mark.parametrize("given", [{"a": 1}, 1.5, None, "2", [2]], ids=repr)
-def test_one_hot_refuses_a_number_of_classes_that_is_no_integer(given):
+def test_one_hot_refuses_num_classes_that_is_no_integer(given):
     with pytest.raises(TypeError, match=r"one_hot\(\): num_classes must be an integer, not"):
         torch.nn.functional.one_hot(torch.tensor([0, 1]), given)
 
@@ -159,7 +159,7 @@ def test_multinomial_of_no_rows_returns_no_samples(replacement):
     assert drawn.shape == (0, 2) and drawn.dtype == torch.int64
 
 
-def test_a_picture_without_three_channels_is_refused_before_it_is_changed():
+def test_color_jitter_refuses_a_picture_of_one_channel_before_it_draws_or_writes():
     picture = paddle.ones([1, 4, 4])
     paddle.seed(3)
     wanted = paddle.rand([2]).tolist()
@@ -182,7 +182,7 @@ def test_diff_of_bools_is_true_where_neighbours_differ():
     assert paddle.diff(paddle.to_tensor([True, False, False])).tolist() == [True, False]
 
 
-def test_an_array_without_dimensions_is_refused_as_a_sampler_or_as_parameters():
+def test_an_array_without_dimensions_is_refused_as_sampler_and_as_parameters():
     data = paddle.io.TensorDataset([paddle.ones([4])])
     number = np.array(2)
     for make in (
@@ -199,7 +199,7 @@ def test_an_array_without_dimensions_is_refused_as_a_sampler_or_as_parameters():
 
 
 @pytest.mark.parametrize("call", [lambda x: x.size(0), lambda x: x.size(-1), lambda x: x.roll(1, 0)])
-def test_a_tensor_without_dimensions_has_no_length(call):
+def test_a_dimension_of_a_tensor_without_dimensions_is_refused(call):
     with pytest.raises(IndexError, match="but tensor has no dimensions"):
         call(torch.ones(()))
 
@@ -217,7 +217,7 @@ def test_a_tensor_without_dimensions_has_no_length(call):
         ),
     ],
 )
-def test_errors_of_split_and_cat_name_the_argument_at_fault(call, message):
+def test_the_errors_of_split_and_cat_name_the_wrong_argument(call, message):
     with pytest.raises(RuntimeError) as raised:
         call(torch.ones(3))
     assert message in str(raised.value)

@@ -77,7 +77,7 @@ def test_setup_context_may_save_the_values_for_backward():
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_a_written_input_may_be_marked_before_or_after_the_write(late):
+def test_mark_dirty_may_be_called_before_or_after_the_write(late):
     def forward(ctx, x):
         if not late:
             ctx.mark_dirty(x)
@@ -107,7 +107,7 @@ def test_a_function_that_writes_a_leaf_is_refused(view):
     assert x.tolist() == [1.0, 2.0]
 
 
-def test_a_gradient_of_a_broadcast_shape_is_summed_and_another_is_refused():
+def test_a_returned_gradient_is_summed_to_the_shape_of_its_input_or_refused():
     x = leaf(3.0)
     function(lambda ctx, x: x * 2, lambda ctx, g: torch.ones(4, 1, dtype=torch.float64)).apply(x).backward()
     assert x.grad.tolist() == [4.0]
@@ -116,7 +116,7 @@ def test_a_gradient_of_a_broadcast_shape_is_summed_and_another_is_refused():
         wrong.sum().backward()
 
 
-def test_saved_values_cannot_be_read_after_a_write_or_a_second_time():
+def test_backward_raises_if_saved_values_were_overwritten_or_freed():
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * x
@@ -134,7 +134,7 @@ def test_saved_values_cannot_be_read_after_a_write_or_a_second_time():
         z.backward()
 
 
-def test_a_backward_that_computes_with_numpy_cannot_be_differentiated_twice():
+def test_once_differentiable_refuses_a_second_derivative():
     made = function(lambda ctx, x: x * 3, once_differentiable(lambda ctx, g: torch.from_numpy(g.detach().numpy() * 3)))
     x = leaf(1.0)
     made.apply(x).backward()
@@ -156,7 +156,7 @@ FUNCTIONS = [
 
 
 @pytest.mark.parametrize("number", range(len(FUNCTIONS)))
-def test_jacobians_and_their_products_agree_with_differences(number):
+def test_jacobians_and_their_products_agree_with_central_differences(number):
     f, on_arrays = FUNCTIONS[number]
     a, b = torch.tensor(A), torch.tensor(B)
     by_differences = differences(on_arrays, A, B)
@@ -175,7 +175,7 @@ def test_jacobians_and_their_products_agree_with_differences(number):
     assert np.allclose(pushed.numpy().ravel(), wanted, atol=1e-5)
 
 
-def test_hessians_and_their_products_agree_with_differences():
+def test_hessians_and_their_products_agree_with_central_differences():
     def f(a, b):
         return ((a @ b) ** 2).sin().sum()
 
@@ -193,7 +193,7 @@ def test_hessians_and_their_products_agree_with_differences():
         assert np.allclose(found.numpy(), wanted @ v, atol=1e-5)
 
 
-def test_a_jacobian_can_be_differentiated_on_request():
+def test_a_jacobian_with_create_graph_can_be_differentiated():
     x = leaf(1.0, 2.0)
     assert not jacobian(lambda t: t**3, x).requires_grad
     made = jacobian(lambda t: t**3, x, create_graph=True)
@@ -210,7 +210,7 @@ def test_a_jacobian_can_be_differentiated_on_request():
         (lambda x: vjp(lambda t: t, x), RuntimeError, "v can only be None"),
     ],
 )
-def test_arguments_that_do_not_fit_are_refused(call, error, text):
+def test_autograd_functional_refuses_wrong_arguments(call, error, text):
     with pytest.raises(error, match=text):
         call(torch.ones(2))
 
@@ -226,10 +226,8 @@ def network():
 
 @pytest.mark.parametrize("wants", [False, True])
 @pytest.mark.parametrize("again", [False, True])
-def test_a_checkpoint_computes_the_gradients_of_the_wrapped_function(wants, again):
-    """The gradients of the argument, of the weights and of a tensor computed outside are equal, and so are random
-    numbers.
-    """
+def test_a_checkpoint_computes_the_same_gradients_as_the_function_without_it(wants, again):
+    """Compare the gradients of the argument, of the weights and of a tensor computed outside, and random numbers."""
 
     def gradients(wrapped):
         first, last, dropout = network()
@@ -255,7 +253,7 @@ def test_a_checkpoint_computes_the_gradients_of_the_wrapped_function(wants, agai
         assert np.allclose(one, other)
 
 
-def test_a_second_derivative_passes_through_a_checkpoint():
+def test_a_second_derivative_of_a_checkpoint_is_right():
     x = leaf(1.0, 2.0)
     y = checkpoint(lambda t: t.sin().exp(), x, use_reentrant=False).sum()
     (first,) = torch.autograd.grad(y, x, create_graph=True)
@@ -265,7 +263,7 @@ def test_a_second_derivative_passes_through_a_checkpoint():
     assert np.allclose(second.numpy(), (cos**2 - sin) * np.exp(sin))
 
 
-def test_a_checkpoint_keeps_less_until_backward():
+def test_a_checkpoint_keeps_fewer_bytes_until_backward():
     from minitensor import memory
 
     def held(wrapped):
@@ -286,7 +284,7 @@ def test_a_checkpoint_keeps_less_until_backward():
 
 
 @pytest.mark.parametrize("which", ["argument", "weight", "outside"])
-def test_a_checkpoint_refuses_inputs_that_were_written(which):
+def test_backward_raises_if_a_tensor_that_a_checkpoint_uses_was_overwritten(which):
     x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
     argument, outside = x * 1, w * 1
     y = checkpoint(lambda t: (t * w).sin() * outside, argument, use_reentrant=True).sum()
@@ -297,7 +295,7 @@ def test_a_checkpoint_refuses_inputs_that_were_written(which):
     assert x.grad is None and w.grad is None
 
 
-def test_a_sequence_is_run_in_segments():
+def test_checkpoint_sequential_has_the_same_result_and_gradients():
     first, last, _ = network()
     net = torch.nn.Sequential(first, torch.nn.Tanh(), last)
     x = torch.ones(1, 3)
@@ -312,7 +310,7 @@ def test_a_sequence_is_run_in_segments():
 
 @pytest.mark.parametrize("shape", [(0,), (2, 0), (2,)])
 @pytest.mark.parametrize("before", [False, True])
-def test_a_write_may_be_announced_before_or_after_it_also_without_elements(shape, before):
+def test_mark_dirty_may_be_called_before_or_after_the_write_of_an_empty_tensor(shape, before):
     class Twice(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):

@@ -1,4 +1,4 @@
-"""Compare derivative rules that only PyTorch's vocabulary has with central differences, in first and second order."""
+"""Compare first and second derivatives of functions of PyTorch's vocabulary with central differences."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ FUNCTIONS = {
     "smooth_l1": lambda x: F.smooth_l1_loss(x, x * x),
     "linear": lambda x: F.linear(x, x[:, :3], x[:, 0]),
     "expand": lambda x: x.expand(4, 2, 3) * torch.arange(4.0, dtype=torch.float64).view(4, 1, 1) * x,
-    "max along": lambda x: x.max(1)[0] ** 2,
-    "split, written": lambda x: (x * 1).split(1)[0].mul_(x[1]),
+    "max along an axis": lambda x: x.max(1)[0] ** 2,
+    "write to a split": lambda x: (x * 1).split(1)[0].mul_(x[1]),
     "gather": lambda x: x.gather(1, torch.tensor([[2, 2], [0, 1]])) ** 2,
     "scatter": lambda x: (x * 1).scatter_(1, torch.tensor([[2, 0], [0, 1]]), x[:, :2] ** 2) * x,
     "repeat": lambda x: x.repeat(2, 1) * torch.arange(4.0, dtype=torch.float64).view(4, 1),
@@ -55,7 +55,7 @@ def differences(of, numbers, step=1e-6):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_gradient_equals_the_central_difference(name):
+def test_first_derivatives_equal_central_differences(name):
     x = torch.tensor(POINT, requires_grad=True)
     FUNCTIONS[name](x).sum().backward()
     expected = differences(lambda numbers: value(FUNCTIONS[name], numbers), POINT)
@@ -63,7 +63,7 @@ def test_a_gradient_equals_the_central_difference(name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_second_gradient_equals_the_central_difference_of_the_first(name):
+def test_second_derivatives_equal_central_differences_of_the_first(name):
     weights = torch.tensor(np.cos(np.arange(6.0)).reshape(2, 3))
 
     def slope(numbers):
@@ -81,7 +81,7 @@ def test_a_second_gradient_equals_the_central_difference_of_the_first(name):
     np.testing.assert_allclose(second.numpy(), expected, rtol=1e-4, atol=1e-6)
 
 
-def test_a_module_trains_with_one_write_per_step():
+def test_training_a_module_writes_each_parameter_once_per_step():
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.ReLU(inplace=True), torch.nn.Linear(16, 1))
     x = torch.rand(64, 2)
@@ -100,7 +100,7 @@ def test_a_module_trains_with_one_write_per_step():
 
 @pytest.mark.parametrize("name", ["relu", "leaky_relu"])
 @pytest.mark.parametrize("in_place", [False, True])
-def test_the_gradient_of_a_kink_depends_on_its_input_with_slope_0(name, in_place):
+def test_the_second_derivative_of_relu_and_leaky_relu_is_0(name, in_place):
     """As in PyTorch, `grad(g.sum(), x)` returns zeros and raises no error."""
     x = torch.tensor([0.5, -1.5, 2.5], requires_grad=True)
     y = getattr(torch.nn.functional, name)(x * 1.0, inplace=in_place)
@@ -151,8 +151,8 @@ NAN, INF = float("nan"), float("inf")
         ("max", [2.0, 1.0, 2.0], [0.5, 0.0, 0.5]),
     ],
 )
-def test_elements_that_equal_the_result_share_its_gradient(name, values, gradient):
-    """PyTorch 2.13 has these gradients."""
+def test_elements_that_equal_a_median_maximum_or_minimum_share_its_gradient(name, values, gradient):
+    """The expected gradients are those of PyTorch 2.13."""
     for create_graph in (False, True):
         x = torch.tensor(values, requires_grad=True)
         result = getattr(x, name)()
@@ -160,7 +160,7 @@ def test_elements_that_equal_the_result_share_its_gradient(name, values, gradien
         assert found.tolist() == [3 * each for each in gradient]
 
 
-def test_an_element_found_by_its_value_has_a_second_derivative():
+def test_the_second_derivative_of_a_median_is_right():
     x = torch.tensor([1.0, 1.0, 2.0], requires_grad=True)
     (gradient,) = torch.autograd.grad(x.median() ** 2, x, create_graph=True)
     (second,) = torch.autograd.grad(gradient.sum(), x)
@@ -171,8 +171,8 @@ def test_an_element_found_by_its_value_has_a_second_derivative():
     "name", ["add_", "sub_", "mul_", "div_", "lt_", "le_", "gt_", "ge_", "eq_", "ne_", "copysign_", "copy_"]
 )
 @pytest.mark.parametrize("dtypes", [("float32", "float64"), ("float16", "float32"), ("float64", "float16")])
-def test_a_write_from_another_dtype_has_a_gradient_in_that_dtype(name, dtypes):
-    """In PyTorch, too, the gradient of a tensor has its dtype, also if the tensor was written into one of another."""
+def test_target_and_source_of_a_write_get_gradients_of_their_own_dtypes(name, dtypes):
+    """In PyTorch, too, a gradient has the dtype of its tensor, even if the tensor was written into another dtype."""
     target, source = (torch.tensor([1.0, 2.0], dtype=getattr(torch, each), requires_grad=True) for each in dtypes)
     loss = getattr(target * 1, name)(source).sum()
     for create_graph in (True, False):

@@ -1,4 +1,4 @@
-"""Test two vocabularies over one engine: the class of a result, and the names that each tensor class has."""
+"""Test both vocabularies in one program: the class of a result, and the names of modules and tensors."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def test_the_left_operand_decides_the_class_of_the_result(operator, p, t):
     np.testing.assert_allclose(right.numpy(), eval(f"t {operator} p", {}, numbers))
 
 
-def test_a_function_returns_the_kind_of_its_vocabulary_and_a_method_the_kind_of_its_tensor(p, t):
+def test_a_function_returns_the_class_of_its_vocabulary_and_a_method_that_of_its_tensor(p, t):
     assert type(torch.add(p, t)) is type(torch.cat([p, t])) is type(torch.exp(p)) is torch.Tensor
     assert type(paddle.add(t, p)) is type(paddle.concat([t, p])) is type(paddle.exp(t)) is paddle.Tensor
     assert type(t.add(p)) is type(t[p > 0]) is torch.Tensor
     assert type(p.add(t)) is type(p[t > 0]) is paddle.Tensor
 
 
-def test_a_write_does_not_change_the_kind(p, t):
+def test_a_write_does_not_change_the_class_of_the_target(p, t):
     before = p
     p.add_(t)
     t += p
@@ -52,7 +52,7 @@ def test_a_write_does_not_change_the_kind(p, t):
     assert t.tolist() == [7.0, 10.0]
 
 
-def test_plus_equals_writes_in_pytorch_and_rebinds_in_paddle(p, t):
+def test_augmented_addition_writes_in_place_in_pytorch_and_rebinds_in_paddle(p, t):
     old_p, old_t = p, t
     p += 1
     t += 1
@@ -61,7 +61,7 @@ def test_plus_equals_writes_in_pytorch_and_rebinds_in_paddle(p, t):
     assert (old_p.inplace_version, t._version) == (0, 1)
 
 
-def test_gradients_cross_from_one_vocabulary_into_the_other(p):
+def test_leaves_of_both_vocabularies_get_gradients_of_one_loss(p):
     w = torch.tensor([10.0, 20.0], requires_grad=True)
     v = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
     (v * w).sum().backward()
@@ -72,7 +72,7 @@ def test_gradients_cross_from_one_vocabulary_into_the_other(p):
     assert type(v.grad) is paddle.Tensor
 
 
-def test_as_tensor_shares_the_storage_and_the_history_of_the_other_kind(p):
+def test_as_tensor_of_a_paddle_tensor_shares_its_storage_and_history(p):
     leaf = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
     seen = torch.as_tensor(leaf * 2)
     assert type(seen) is torch.Tensor
@@ -84,7 +84,7 @@ def test_as_tensor_shares_the_storage_and_the_history_of_the_other_kind(p):
     assert p.inplace_version == 1
 
 
-def test_every_function_that_creates_a_tensor_returns_this_kind():
+def test_every_way_to_make_a_tensor_from_a_pytorch_tensor_returns_pytorchs_class():
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     y = x * 1
     made = [x + 1, 1 - x, x[0], x[[0]], x[None], x.view(4), x.T, x.detach(), x.data, x.double(), x.sum(), x.max(0)[0]]
@@ -99,7 +99,7 @@ def test_every_function_that_creates_a_tensor_returns_this_kind():
     assert type(hooked[0]) is torch.Tensor
 
 
-def test_dtypes_of_both_vocabularies_are_equal_and_print_differently():
+def test_dtypes_of_both_vocabularies_are_equal_but_print_differently():
     assert torch.float32 == paddle.float32
     assert torch.ones(1).dtype is torch.float32
     assert (repr(torch.float32), repr(paddle.float32)) == ("torch.float32", "minitensor.float32")
@@ -127,7 +127,7 @@ def test_dtypes_of_both_vocabularies_are_equal_and_print_differently():
         (torch.nn.Linear(1, 1), "weigth", "weight"),
     ],
 )
-def test_the_error_for_a_missing_name_names_the_nearest(owner, name, nearest):
+def test_the_error_for_a_missing_name_suggests_the_nearest_name(owner, name, nearest):
     with pytest.raises(AttributeError, match=f"no attribute '{name}'.*'{nearest}'"):
         getattr(owner, name)
     assert not hasattr(owner, name)
@@ -148,7 +148,7 @@ def test_the_error_for_a_missing_name_lists_related_names(owner, name, kin):
 
 @pytest.mark.parametrize("name", ["stft", "fft", "vander", "polar", "histc", "cov", "bucketize"])
 def test_the_error_for_a_name_without_similar_names_has_no_hint(name):
-    """These names of PyTorch are no misspellings of names in minitensor; similar names do something else."""
+    """These are names of PyTorch, and minitensor's names with a similar spelling do something else."""
     with pytest.raises(AttributeError, match=f"no attribute '{name}'$"):
         getattr(torch, name)
 
@@ -159,7 +159,7 @@ def test_the_error_for_a_name_that_is_left_out_gives_the_reason(name):
         getattr(torch, name)
 
 
-def test_a_name_only_in_paddle_is_missing_on_a_pytorch_tensor():
+def test_a_pytorch_tensor_lacks_names_that_only_paddle_has():
     x = torch.ones(2)
     for name in ("cast", "clear_gradient", "fill_diagonal_tensor_", "put_along_axis", "reshape_", "take_along_axis"):
         assert not hasattr(x, name)
@@ -175,7 +175,7 @@ def test_every_public_name_can_be_looked_up():
             assert found == names
 
 
-def test_missing_names_do_not_disturb_python():
+def test_python_can_look_up_special_names_that_do_not_exist():
     assert copy.copy(torch.nn.Linear(1, 1)).in_features == 1
     assert not hasattr(torch, "__wrapped__")
     assert getattr(torch.ones(1), "_no_such_slot", None) is None

@@ -1,4 +1,4 @@
-"""Test shared memory, counted bytes, and the article's measurement on a simulated GPU."""
+"""Test memory in PyTorch's vocabulary: shared memory, counted bytes, and the measurement of an article."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_model_moves_to_the_gpu_and_trains_there():
         there(x)
 
 
-def test_addresses_show_shared_and_copied_memory():
+def test_from_numpy_and_views_share_memory_and_copies_do_not():
     array = np.arange(6.0)
     shared, copied = torch.from_numpy(array), torch.tensor(array)
     assert shared.data_ptr() == address(array) == address(shared.numpy()) == torch.as_tensor(array).data_ptr()
@@ -83,7 +83,7 @@ def test_an_exported_array_keeps_the_memory_alive():
     assert storage() is None
 
 
-def test_data_keeps_the_memory_counted_and_has_a_separate_version():
+def test_data_keeps_the_memory_alive_and_counted_and_has_a_separate_version():
     gc.collect()
     before = cpu_meter.allocated
     x = torch.ones(1000)
@@ -99,7 +99,7 @@ def test_data_keeps_the_memory_counted_and_has_a_separate_version():
     assert cpu_meter.allocated == before
 
 
-def test_a_write_through_data_is_found_when_foreign_writes_are_checked():
+def test_backward_raises_about_a_write_through_data_if_foreign_writes_are_checked():
     def program():
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         a = x * 1
@@ -108,7 +108,7 @@ def test_a_write_through_data_is_found_when_foreign_writes_are_checked():
         y.sum().backward()
         return x.grad.tolist()
 
-    # PyTorch's result is the same, and wrong: the slopes of a * a at the time of saving are 2 and 4.
+    # PyTorch has the same wrong result. The right gradient of a * a, with the saved values, is 2 and 4.
     assert program() == [22.0, 24.0]
     with paddle.check_foreign_writes(), pytest.raises(RuntimeError, match="overwritten from outside the engine"):
         program()
@@ -126,7 +126,7 @@ def test_assigning_data_keeps_the_leaf_and_its_version():
         x.data = torch.ones(4)
 
 
-def test_everything_is_freed_without_the_garbage_collector():
+def test_a_training_step_frees_all_memory_without_the_garbage_collector():
     gc.collect()
     gc.disable()
     try:
@@ -145,7 +145,7 @@ def test_everything_is_freed_without_the_garbage_collector():
         gc.enable()
 
 
-def test_out_reuses_the_memory_and_counts_one_write():
+def test_a_result_written_to_out_keeps_its_memory_and_raises_its_version_by_1():
     x, out = torch.ones(4), torch.empty(4)
     at = out.data_ptr()
     for count, result in enumerate((torch.add(x, 1, out=out), torch.sin(x, out=out), torch.mul(x, x, out=out)), 1):
@@ -167,7 +167,7 @@ def test_out_reuses_the_memory_and_counts_one_write():
     ],
     ids=["add_", "mul_", "zero_", "setitem", "view", "copy_", "out"],
 )
-def test_a_read_only_array_stays_unchanged_although_pytorch_writes_into_it(write):
+def test_a_write_to_a_read_only_array_is_refused_although_pytorch_allows_it(write):
     array = np.array([1.0, 2.0, 3.0])
     array.flags.writeable = False
     x = torch.from_numpy(array)
@@ -176,7 +176,7 @@ def test_a_read_only_array_stays_unchanged_although_pytorch_writes_into_it(write
     assert array.tolist() == [1, 2, 3] and x._version == 0
 
 
-def test_torch_and_the_engine_share_the_number_of_threads():
+def test_set_num_threads_sets_the_number_of_threads_of_the_engine():
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(1)
@@ -188,7 +188,7 @@ def test_torch_and_the_engine_share_the_number_of_threads():
 
 
 X = torch.tensor([[1.5, 0.5, 0.25], [0.75, 2.0, 3.0]])
-#: Functions that compute their result in another shape first.
+#: Functions that first compute their result in another shape.
 RESULTS = {
     "max": lambda x: x.max(0),
     "min": lambda x: x.min(1),
@@ -211,7 +211,7 @@ RESULTS = {
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_a_result_is_no_view_and_has_memory_for_its_elements_only(name):
+def test_a_result_is_no_view_and_its_storage_has_no_other_elements(name):
     w = X.clone().requires_grad_()
     found = RESULTS[name](w)
     for each in found if isinstance(found, tuple) else [found]:
@@ -221,7 +221,7 @@ def test_a_result_is_no_view_and_has_memory_for_its_elements_only(name):
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_a_result_may_be_written_and_its_gradient_is_right(name):
+def test_the_gradient_is_right_if_a_result_is_written_in_place(name):
     def loss(write):
         w = X.clone().requires_grad_()
         found = RESULTS[name](w)

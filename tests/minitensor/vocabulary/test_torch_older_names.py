@@ -1,4 +1,4 @@
-"""Test hooks, older names and refusals of PyTorch's vocabulary that the recorded programs do not use."""
+"""Test deprecated names, hooks and other functions of PyTorch's vocabulary that the recorded programs do not use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import minitensor.torch as torch
 from minitensor.torch.nn import functional as F
 
 
-def test_a_variable_shares_the_memory_of_its_tensor_and_begins_a_history():
+def test_variable_returns_a_leaf_that_shares_the_memory_of_its_tensor():
     data = torch.ones(2)
     x = torch.autograd.Variable(data, requires_grad=True)
     data += 1
@@ -19,7 +19,7 @@ def test_a_variable_shares_the_memory_of_its_tensor_and_begins_a_history():
 
 
 @pytest.mark.parametrize("name, dtype", [("Float", "float32"), ("Double", "float64"), ("Long", "int64")])
-def test_a_tensor_type_creates_tensors_and_names_their_dtype(name, dtype):
+def test_tensor_types_such_as_float_tensor_create_and_convert_tensors(name, dtype):
     kind = getattr(torch, f"{name}Tensor")
     assert kind([1, 2]).tolist() == [1, 2] and kind(2, 3).shape == (2, 3)
     x = torch.ones(2, dtype=torch.bool).type(kind)
@@ -27,7 +27,7 @@ def test_a_tensor_type_creates_tensors_and_names_their_dtype(name, dtype):
     assert x.type(x.type()) is x
 
 
-def test_forward_hooks_change_inputs_and_outputs_until_they_are_removed():
+def test_forward_hooks_replace_inputs_and_outputs_until_they_are_removed():
     layer = torch.nn.Identity()
     with layer.register_forward_pre_hook(lambda module, args: args[0] + 1):
         after = layer.register_forward_hook(lambda module, args, output: output * args[0])
@@ -49,8 +49,8 @@ def test_multinomial_without_replacement_draws_each_class_once_and_in_proportion
 
 @pytest.mark.parametrize("classes", [3, 5])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-def test_weights_and_smoothing_give_the_loss_of_the_equivalent_probabilities(classes, reduction):
-    """A class is a probability of 1, so the losses with classes and with probabilities must agree."""
+def test_cross_entropy_with_label_smoothing_is_equal_for_classes_and_probabilities(classes, reduction):
+    """A class means a probability of 1, so both losses must be equal."""
     torch.manual_seed(classes)
     logits, labels = torch.randn(4, classes), torch.tensor([0, 2, 1, 2])
     named = F.cross_entropy(logits, labels, reduction=reduction, label_smoothing=0.2)
@@ -67,7 +67,7 @@ def test_the_gradient_of_std_is_0_where_all_numbers_are_equal():
     assert np.allclose(x.grad.numpy(), [[0, 0], [-np.sqrt(0.5), np.sqrt(0.5)]])
 
 
-def test_tensor_bounds_get_the_gradient_of_the_elements_that_they_bound():
+def test_a_tensor_as_bound_of_clamp_gets_the_gradient_of_the_clamped_elements():
     x = torch.tensor([1.0, 5.0, 3.0], requires_grad=True)
     low, high = torch.tensor([2.0, 2.0, 2.0], requires_grad=True), torch.tensor(4.0, requires_grad=True)
     y = x.clamp(low, high)
@@ -81,7 +81,7 @@ def test_clamp_in_place_accepts_tensor_bounds():
     assert x.clamp_(min=torch.tensor([2.0, 2.0, 4.0])) is x and x.tolist() == [2.0, 5.0, 4.0]
 
 
-def test_an_optimizer_adopts_the_tensors_of_a_state_as_in_pytorch():
+def test_an_optimizer_shares_the_tensors_of_a_loaded_state_as_in_pytorch():
     w = torch.ones(1, requires_grad=True)
     one, other = torch.optim.Adam([w], lr=0.1), torch.optim.Adam([w], lr=0.2)
     w.sum().backward()

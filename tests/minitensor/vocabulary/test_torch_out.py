@@ -1,5 +1,4 @@
-"""Test that each function which has an argument ``out`` in PyTorch has it in minitensor, too, if minitensor has the
-function.
+"""Test that a function of PyTorch's vocabulary has an argument ``out`` if it has one in PyTorch.
 
 out-arguments.txt lists the functions of `torch` 2.13.0 whose documented signature has `out=None`.
 """
@@ -41,9 +40,9 @@ ARGUMENTS = [
     *((X[None], X[None], X[None]), (0, 2, (2, 2))),
 ]
 #: Functions that draw random numbers, so that a second call returns other numbers.
-DRAWN = {"bernoulli", "multinomial", "normal", "rand", "randint", "randn", "randperm", "empty"}
-#: Functions of PyTorch that are documented with `out` but do not accept it.
-NOT_TAKEN = {"empty_like", "ones_like", "rand_like", "randn_like", "zeros_like"}
+RANDOM = {"bernoulli", "multinomial", "normal", "rand", "randint", "randn", "randperm", "empty"}
+#: Functions that do not accept `out` in PyTorch although their documentation has it.
+WITHOUT_OUT = {"empty_like", "ones_like", "rand_like", "randn_like", "zeros_like"}
 
 
 def first_that_fits(function):
@@ -55,9 +54,9 @@ def first_that_fits(function):
     raise AssertionError(f"no arguments fit {function}")
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - NOT_TAKEN))
+@pytest.mark.parametrize("name", sorted(set(NAMES) - WITHOUT_OUT))
 @pytest.mark.filterwarnings("ignore")
-def test_a_result_is_written_into_out(name):
+def test_every_function_writes_its_result_into_out(name):
     function = getattr(torch, name)
     given, result = first_that_fits(function)
     several = isinstance(result, tuple)
@@ -65,10 +64,10 @@ def test_a_result_is_written_into_out(name):
     answer = function(*given, out=out)
     for one, target, returned in zip(*((each if several else (each,)) for each in (result, out, answer)), strict=True):
         assert returned is target
-        assert name in DRAWN or torch.allclose(target, one, equal_nan=True)
+        assert name in RANDOM or torch.allclose(target, one, equal_nan=True)
 
 
-def test_most_functions_were_tried():
+def test_more_than_110_functions_have_an_argument_out():
     assert len(NAMES) > 110 and inspect.isfunction(torch.add)
 
 
@@ -83,7 +82,7 @@ def test_out_is_resized_to_the_shape_of_the_result(length):
     assert out.shape == X.shape and torch.equal(out, X + 1)
 
 
-def test_several_results_need_several_outputs():
+def test_out_is_a_tuple_for_a_function_with_several_results():
     with pytest.raises(TypeError, match="tuple of Tensors, not Tensor"):
         torch.max(X, 1, out=torch.empty(2))
     with pytest.raises(TypeError, match="2 Tensors, not of 1"):

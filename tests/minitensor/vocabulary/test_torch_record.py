@@ -23,7 +23,7 @@ RECORD = json.loads((FACTS / "torch-vocabulary.json").read_text(encoding="utf-8"
 
 
 @pytest.fixture(autouse=True)
-def as_at_the_start():
+def restore_print_options_and_grad_mode():
     yield
     torch.set_printoptions(profile="default")
     torch.set_grad_enabled(True)
@@ -36,24 +36,24 @@ def test_the_record_contains_the_programs_in_the_file():
 @pytest.mark.parametrize("name", RECORD["programs"])
 def test_a_program_prints_the_same_as_in_pytorch(name):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # anomaly detection warns about the operation that it found
+        warnings.simplefilter("ignore", UserWarning)  # anomaly detection warns about the line of the operation
         warnings.simplefilter("ignore", FutureWarning)
         printed = asked.printed(RECORD["programs"][name]["program"], torch)
     assert printed.splitlines() == RECORD["programs"][name]["printed"].splitlines()
 
 
-def test_tensors_print_character_for_character():
+def test_tensors_print_the_texts_recorded_from_pytorch():
     assert [asked.text_number(i, torch) for i in range(asked.TEXTS)] == RECORD["texts"]
 
 
 @pytest.mark.parametrize("seed", asked.SEEDS)
-def test_random_numbers_are_those_of_pytorch(seed):
+def test_random_numbers_equal_those_recorded_from_pytorch(seed):
     drawn = asked.draws(seed, torch)
     for (text, exact), mine, recorded in zip(asked.DRAWS, drawn, RECORD["draws"][str(seed)], strict=True):
         assert mine == (recorded if exact else pytest.approx(recorded, rel=1e-6, abs=1e-6)), text
 
 
-def test_drawing_many_numbers_at_once_equals_drawing_few_at_a_time():
+def test_one_call_of_rand_draws_the_same_numbers_as_several_calls():
     torch.manual_seed(5)
     many = torch.rand(600_000)
     torch.manual_seed(5)
@@ -61,7 +61,7 @@ def test_drawing_many_numbers_at_once_equals_drawing_few_at_a_time():
     assert torch.equal(many, few)
 
 
-def test_a_generator_continues_from_its_state():
+def test_a_generator_with_a_restored_state_draws_the_same_numbers():
     generator = torch.Generator().manual_seed(3)
     torch.randn(3, generator=generator)  # an odd count, so that the generator caches a number for the next call
     state = generator.state()
@@ -72,6 +72,6 @@ def test_a_generator_continues_from_its_state():
 
 
 @pytest.mark.parametrize(("seed", "error"), [("a", TypeError), (1.5, TypeError), (2**64, RuntimeError)])
-def test_a_seed_is_an_integer_of_64_bits(seed, error):
+def test_a_seed_that_is_no_integer_of_64_bits_is_refused(seed, error):
     with pytest.raises(error, match=r"seed|Overflow"):
         torch.manual_seed(seed)

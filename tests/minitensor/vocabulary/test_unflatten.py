@@ -1,4 +1,4 @@
-"""Compare the lengths into which a dimension can be split with the records of PyTorch and Paddle."""
+"""Compare unflatten, which splits a dimension into several, with the records of PyTorch and Paddle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _has_elements(question: str) -> bool:
     return 0 not in json.loads(question.partition(", dimension")[0])
 
 
-#: The two versions of Paddle differ in tensors without elements. minitensor follows the newer one.
+#: For tensors without elements, the two versions of Paddle differ, and minitensor follows the newer version.
 CASES = [
     (version, question)
     for version in VOCABULARIES
@@ -29,7 +29,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("version", "question"), CASES)
-def test_the_same_lengths_are_accepted_with_the_same_result(version: str, question: str):
+def test_unflatten_accepts_the_same_lengths_with_the_same_result_as_the_framework(version: str, question: str):
     recorded = RECORDS[version]["answers"][question]
     assert recorder.answer(VOCABULARIES[version], recorded["program"]) == recorded["answer"]
 
@@ -39,7 +39,7 @@ def test_the_record_contains_every_question(version: str):
     assert set(RECORDS[version]["answers"]) == set(recorder.QUESTIONS)
 
 
-def test_a_zero_has_the_length_at_its_position_in_the_result():
+def test_a_length_of_0_means_the_length_of_the_input_at_the_same_position():
     assert minitensor.unflatten(minitensor.ones([2, 12]), 1, [0, -1]).shape == [2, 12, 1]
     assert minitensor.unflatten(minitensor.ones([12, 2]), 0, [6, 0]).shape == [6, 2, 2]
 
@@ -55,7 +55,9 @@ def test_a_zero_has_the_length_at_its_position_in_the_result():
         ([0, 4], [0, 0, -1], None),
     ],
 )
-def test_minus_one_in_the_shape_of_an_empty_tensor(shape: list[int], given: list[int], result: list[int] | None):
+def test_reshape_of_an_empty_tensor_infers_minus_1_or_raises(
+    shape: list[int], given: list[int], result: list[int] | None
+):
     x = minitensor.zeros(shape)
     if result is not None:
         assert x.reshape(given).shape == result

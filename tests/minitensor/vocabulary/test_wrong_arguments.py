@@ -1,6 +1,6 @@
-"""Pass arguments of a wrong type to every method of a tensor in both vocabularies: it returns or raises a clear error.
+"""Call every method of a tensor in both vocabularies with wrong arguments: it must return or raise a clear error.
 
-A clear error names the operation and the argument. It leaves everything unchanged, and no other library warns.
+The message of a clear error names the operation. After the error, the tensor is unchanged, and nothing has warned.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WRONG: dict[str, Any] = {
     "a dict": {"a": 1},
     "an object": Thing(),
     "a large integer": 10**30,
-    "a negative one": -(10**18),
+    "a negative integer": -(10**18),
     "nan": float("nan"),
     "inf": float("inf"),
     "a list of str": ["a"],
@@ -47,9 +47,10 @@ INSIDE = re.compile(
     r"setting an array|too large to convert|only length-1|must be real|expected at most|'<' not|truth value|"
     r"NaN to integer|infinity to integer|descriptor '|broadcast together|slice indices|bad operand|ndarray"
 )
-#: Methods that call a function of the caller, or look up a missing name. They have separate tests.
+#: Methods that other files test, because they call a function of the caller or select a device.
 ELSEWHERE = {"register_hook", "backward", "cuda", "pin_memory", "apply", "apply_"}
-#: Allowed messages that do not name the operation: PyTorch's, Python's about a call, and messages about data.
+#: Allowed messages that do not name the operation: PyTorch's messages, Python's about the number of arguments, and
+#: messages about data.
 UNNAMED = re.compile(
     r"Dimension out of range|argument 'dim' must be|both arguments to matmul|must be a (3D tensor|matrix)|"
     r"cannot register a hook|selected index k|cannot sample|invalid shape dimension|"
@@ -59,7 +60,7 @@ UNNAMED = re.compile(
     r"order must be non-negative|unexpected keyword|got multiple values|axis -?\d+ is out of",
     re.IGNORECASE,
 )
-#: Methods that call another operation, with the name of that operation, which its errors contain.
+#: Methods that call another operation, each with the name in the errors of this other operation.
 MADE_OF = {
     **dict.fromkeys(("addcmul", "addcmul_"), "multiply"),
     **dict.fromkeys(("addcdiv", "addcdiv_", "divide", "divide_", "true_divide", "true_divide_"), "divide"),
@@ -96,7 +97,7 @@ CALLS = [(vocabulary, name) for vocabulary, (kind, _) in VOCABULARIES.items() fo
 
 
 def fault(vocabulary: str, name: str, arguments: list[Any]) -> str:
-    """Return the fault in the reaction to a call; empty if there is none."""
+    """Call a method, and describe what is wrong with its error; return "" if nothing is wrong."""
     x = VOCABULARIES[vocabulary][1]()
     before = seen(x)
     with warnings.catch_warnings(record=True) as warned:
@@ -108,7 +109,7 @@ def fault(vocabulary: str, name: str, arguments: list[Any]) -> str:
         else:
             return ""
     if seen(x) != before:
-        return "it has changed the tensor"
+        return "the refused call has changed the tensor"
     if warned:
         return f"{warned[0].category.__name__}: {warned[0].message}"
     if kind in ("MemoryError", "RecursionError"):
@@ -151,7 +152,7 @@ def test_there_are_thousands_of_calls_with_wrong_arguments():
         (lambda: torch.utils.data.SubsetRandomSampler(memoryview(b"a")), "indices must be a sequence of indices"),
     ],
 )
-def test_errors_for_wrong_arguments_have_these_words(call, said):
+def test_the_errors_about_wrong_arguments_have_the_expected_text(call, said):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises((TypeError, ValueError), match=said):

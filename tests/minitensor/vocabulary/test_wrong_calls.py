@@ -51,7 +51,7 @@ def run(code: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("package", VOCABULARIES)
-def test_no_call_ends_in_an_error_from_inside(package: str, seed: int | None, tmp_path: Path):
+def test_every_call_returns_or_is_refused_by_a_check_of_the_package(package: str, seed: int | None, tmp_path: Path):
     seeded = [] if seed is None else ["--seed", str(seed)]
     done = run(["-m", WALK, "--vocabulary", package, "--calls", str(CALLS), *seeded], tmp_path)
     assert done.returncode == 0, (
@@ -62,8 +62,8 @@ def test_no_call_ends_in_an_error_from_inside(package: str, seed: int | None, tm
     assert int(found[1]) == CALLS and int(found[2]) > CALLS / 3  # most calls are refused
 
 
-#: Values that once escaped from checks at many places: numbers that Python refuses to print or to convert to float,
-#: objects whose special methods return the wrong type, parts of slices, and texts that cannot be encoded.
+#: Values that many checks once missed: numbers that Python refuses to print or to convert to float, objects whose
+#: special methods return the wrong type, parts of slices, and texts that cannot be encoded.
 SWEPT = """
     -(10**5000)|2**5000|__iter__ returns int|__len__ returns str|__repr__ returns int|__fspath__ returns int|
     __array__ returns str|memoryview, released|nested 40 deep|slice of str|slice with step 0|Ellipsis twice|
@@ -72,7 +72,7 @@ SWEPT = """
 
 
 @pytest.mark.parametrize("package", VOCABULARIES)
-def test_a_value_that_escaped_once_escapes_nowhere(package: str, tmp_path: Path):
+def test_every_function_checks_the_values_that_many_functions_once_missed(package: str, tmp_path: Path):
     labels = "".join(line.strip() for line in SWEPT.splitlines())
     code = ["-m", WALK, "--vocabulary", package, "--calls", str(CALLS), "--sweep", "--values", labels]
     done = run([*code, "--seed", "7"] if not LONG else code, tmp_path)
@@ -113,12 +113,12 @@ assert "unnamed" in fault_of(error_of(lambda: (lambda x: x)()), {"Linear"})
 """
 
 
-def test_the_judge_finds_errors_that_escape_from_inside(tmp_path: Path):
+def test_the_judge_notices_errors_that_no_check_of_the_package_raised(tmp_path: Path):
     done = run(["-c", PLANTED], tmp_path)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_refused_call_that_changes_its_target_is_found(tmp_path: Path):
+def test_the_judge_notices_a_call_that_changes_its_arguments_or_the_random_state(tmp_path: Path):
     code = f"""
 from collections import namedtuple
 import minitensor as mt
@@ -143,7 +143,7 @@ assert state.changed(before) == "random state"
     assert done.returncode == 0, done.stderr
 
 
-def test_a_batch_of_integers_is_not_normalized():
-    """Before this check the result was nan, of dtype float64."""
+def test_batch_norm_in_pytorch_refuses_integers():
+    """Without this check, the result would be nan of dtype float64."""
     with pytest.raises(NotImplementedError, match="\"batch_norm\" not implemented for 'Long'"):
         torch.nn.BatchNorm2d(2)(torch.ones(1, 2, 2, 2).long())

@@ -57,14 +57,14 @@ chunks(
     "The first chunk of a new result is not written.",
     "    np.copyto(parts.at(0)[1], first)\n",
     "",
-    "threads::test_every_operation_gives_the_bits_of_one_call_of_numpy",
+    "threads::test_the_result_of_every_operation_equals_that_of_one_call_of_numpy_bit_for_bit",
 )  # fmt: skip
 chunks(
     "last-chunk-left-out",
     "A last chunk that is not full is not computed.",
     "range(parts.step, parts.length, parts.step)",
     "range(parts.step, parts.length - parts.length % parts.step, parts.step)",
-    "threads::test_three_dimensions_and_rows_longer_than_a_chunk_give_the_same_bits",
+    "threads::test_results_of_three_dimensions_and_of_long_rows_have_the_same_bits",
     "buffer_reuse_stress",
 )  # fmt: skip
 chunks(
@@ -86,14 +86,14 @@ chunks(
     "An in-place operation obeys numpy's settings for inf and nan, and stops after its first chunk.",
     '    with np.errstate(all="ignore"):\n        operands, part = parts.at(0)\n',
     "    if True:\n        operands, part = parts.at(0)\n",
-    "threads::test_inf_and_nan_are_valid_under_any_setting_of_numpy",
+    "threads::test_results_of_inf_and_nan_raise_no_error_under_any_setting_of_numpy",
 )  # fmt: skip
 threads(
     "floating-point-errors-of-threads",
     "Threads obey numpy's settings for inf and nan.",
     '        with np.errstate(all="ignore"):\n',
     "        if True:\n",
-    "threads::test_inf_and_nan_are_valid_under_any_setting_of_numpy",
+    "threads::test_results_of_inf_and_nan_raise_no_error_under_any_setting_of_numpy",
 )  # fmt: skip
 threads(
     "failure-in-a-thread-is-lost",

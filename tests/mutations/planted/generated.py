@@ -102,14 +102,14 @@ templates(
     "After a write, the retained gradient stays with the old value.",
     "        if {x}._history is None and (before is None or before.hooks is None):",
     "        if {x}._history is None:",
-    "retained::test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now",
+    "retained::test_a_retained_gradient_is_the_gradient_of_the_current_value_of_the_tensor",
 )  # fmt: skip
 templates(
     "stale-not-checked",
     "Backward reads saved tensors without checking their versions.",
     '"    if storage.version != version:",',
     '"    if False:",',
-    "stale::test_the_error_names_both_lines_both_versions_and_two_ways_out",
+    "stale::test_the_error_names_the_lines_and_versions_of_save_and_write_and_two_remedies",
 )  # fmt: skip
 templates(
     "freed-not-checked",

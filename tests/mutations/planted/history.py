@@ -27,7 +27,7 @@ writing(
     "Writes that are not operations of the table (setitem, copy_, set_value) raise no version.",
     "        raise\n    storage.version += 1\n",
     "        raise\n",
-    "writes::test_a_write_of_any_kind_is_one_version",
+    "writes::test_a_write_of_any_kind_raises_the_version_by_1",
 )  # fmt: skip
 storage(
     "write-of-another-storage-is-blamed",
@@ -41,7 +41,7 @@ history(
     "A retained gradient is removed from the old value but not added to the new value.",
     "        if new is not None:\n            new.add_hook(box)",
     "        pass",
-    "retained::test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now",
+    "retained::test_a_retained_gradient_is_the_gradient_of_the_current_value_of_the_tensor",
 )  # fmt: skip
 history(
     "hooks-move-with-the-retained-gradient",
@@ -83,7 +83,7 @@ history(
     "A write through a view does not notify other members that retain their gradient.",
     "        if member is not None and member._history is history:\n            current(member)",
     "        pass",
-    "retained::test_a_write_through_a_view_moves_the_retained_gradient_of_the_whole",
+    "retained::test_after_a_write_through_a_view_the_base_retains_the_gradient_of_its_new_value",
 )  # fmt: skip
 history(
     "view-of-a-leaf-not-protected",

@@ -61,7 +61,7 @@ optimizer(
     "An update leaves out the elements after the last full piece.",
     "        for begin in range(0, size, piece):\n",
     "        for begin in range(0, size - piece + 1, piece):\n",
-    f"{OPTIMIZERS}::test_pieces_and_strides_make_no_difference",
+    f"{OPTIMIZERS}::test_a_step_in_pieces_or_on_a_transposed_parameter_has_the_same_result",
 )
 optimizer(
     "optimizer-step-is-no-write",

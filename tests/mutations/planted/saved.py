@@ -79,7 +79,7 @@ writing(
     "A saver is never notified that its bytes were overwritten.",
     "for node, k in plan.lost:",
     "for node, k in ():",
-    "stale::test_the_error_names_both_lines_both_versions_and_two_ways_out",
+    "stale::test_the_error_names_the_lines_and_versions_of_save_and_write_and_two_remedies",
 )  # fmt: skip
 writing(
     "harmless-run-begins-one-late",
@@ -142,7 +142,7 @@ writing(
     "Bytes are preserved under every policy.",
     'preserves = modes.policy == "copy_on_write"',
     'preserves = modes.policy != "2.5"',
-    "stale::test_the_error_names_both_lines_both_versions_and_two_ways_out",
+    "stale::test_the_error_names_the_lines_and_versions_of_save_and_write_and_two_remedies",
 )  # fmt: skip
 writing(
     "only-one-saver-gets-the-preserved-values",

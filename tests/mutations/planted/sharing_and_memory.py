@@ -50,7 +50,7 @@ sharing(
     "Lent memory does not count as shared, so it may be reused.",
     "entry_of(storage).windows.add(window)",
     "entry_of(storage)",
-    "sharing::test_lent_memory_lives_and_counts_as_long_as_an_array_uses_it",
+    "sharing::test_memory_of_a_tensor_is_counted_and_kept_as_long_as_an_array_uses_it",
 )  # fmt: skip
 foreign_writes(
     "first-copy-serves-all",

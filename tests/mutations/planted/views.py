@@ -51,7 +51,7 @@ regions(
     "A cell that a view shows twice gets only the last gradient.",
     "add_at(cells, like(self.view.of(np.arange(self.extent)), g), g)",
     "self.view.of(cells)[...] = g",
-    "views::test_as_strided_may_show_one_cell_twice_and_its_gradient_adds_up",
+    "views::test_a_cell_that_as_strided_shows_twice_gets_the_sum_of_both_gradients",
 )  # fmt: skip
 regions(
     "region-counted-from-the-first-element",
@@ -65,7 +65,7 @@ regions(
     "Two dimensions that share one cell count as free of overlap.",
     "        if step <= reach:",
     "        if step < reach:",
-    "views::test_as_strided_may_show_one_cell_twice_and_its_gradient_adds_up",
+    "views::test_a_cell_that_as_strided_shows_twice_gets_the_sum_of_both_gradients",
 )  # fmt: skip
 regions(
     "overlapping-view-covers-everything",
@@ -86,7 +86,7 @@ views(
     "A view does not join the group of its base.",
     "        out._history = history\n        out._seen = history.version\n",
     "        out._history = None\n",
-    "views::test_a_gradient_passes_through_a_write_into_a_view",
+    "views::test_the_gradient_through_a_write_into_a_view_agrees_with_central_differences",
 )  # fmt: skip
 views(
     "view-under-no-grad-joins-its-group",
@@ -107,7 +107,7 @@ views(
     "A reshaped tensor loses its retained gradient.",
     "            move_boxes(node, x._node)\n",
     "",
-    "retained::test_a_retained_gradient_has_the_shape_the_tensor_has_now",
+    "retained::test_a_retained_gradient_has_the_current_shape_of_its_tensor",
 )  # fmt: skip
 regions(
     "gradient-outside-of-the-part",
@@ -135,7 +135,7 @@ transposing(
     "The gradient of a transpose is permuted like the value, instead of back.",
     "        back[p] = i",
     "        back[i] = p",
-    "views::test_a_gradient_passes_through_a_view",
+    "views::test_the_gradient_through_a_view_agrees_with_central_differences",
 )  # fmt: skip
 reshaping(
     "reshape-in-place-copies",
@@ -149,7 +149,7 @@ joining(
     "Every tensor of a stack gets the gradient of the first.",
     "return [g[(slice(None),) * axis + (i, ...)] for",
     "return [g[(slice(None),) * axis + (0 * i, ...)] for",
-    "views::test_a_gradient_passes_through_a_copy",
+    "views::test_the_gradient_through_a_copy_agrees_with_central_differences",
 )  # fmt: skip
 joining(
     "concat-jvp-begins-at-zero",
