@@ -74,6 +74,14 @@ def test_an_unreadable_text_among_many_similar_texts_is_found(show, fault):
     assert page.locator(f"[{accessibility.LOOK}]").count() == 0
 
 
+def test_without_contrast_exactly_the_faults_of_colours_are_left_out(show):
+    page = show(body="".join(FAULTS.values()), css=STYLE, script=False)
+    everything = accessibility.violations(page)
+    others = [line for line in everything if line.partition(": ")[0] not in accessibility.OF_COLOURS]
+    assert accessibility.violations(page, contrast=False) == others != []
+    assert {line.partition(": ")[0] for line in everything} > set(accessibility.OF_COLOURS)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["--ink", "--paper"])
 def test_a_wrong_colour_inside_a_stage_is_found_where_axe_finds_it(show, name, scheme):
