@@ -7,6 +7,8 @@ import shutil
 
 #: Names of Chromium, in the order of preference. The first opens no windows and needs a quarter less processor time.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Not --disable-threaded-compositing: it saves time only because the browser then draws no frame. Animation frames never
+# start, a screenshot fails, and printing never ends.
 FLAGS = [
     "--no-sandbox",  # the sandbox does not work for the root user of a container
     "--disable-gpu",
