@@ -366,9 +366,9 @@ def test_the_reuse_limit_can_be_read_and_a_wrong_one_is_refused():
     cpu = mt.device.cpu
     cpu.set_reuse_limit(np.int64(12345))
     assert cpu.get_reuse_limit() == 12345 and type(cpu.get_reuse_limit()) is int
-    with pytest.raises(ValueError, match="nbytes is 0 or more, not -1"):
+    with pytest.raises(ValueError, match="nbytes must be 0 or more, not -1"):
         cpu.set_reuse_limit(-1)
     for wrong in (1e9, None, "1 GiB", False, np.zeros(2, int)):
-        with pytest.raises(TypeError, match="nbytes is an integer"):
+        with pytest.raises(TypeError, match="nbytes must be an integer"):
             cpu.set_reuse_limit(wrong)
     assert cpu.get_reuse_limit() == 12345

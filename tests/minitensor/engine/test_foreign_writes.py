@@ -408,7 +408,7 @@ def test_the_check_works_as_a_function_and_as_nested_blocks():
     assert raises()
     mt.check_foreign_writes(False)
     assert not raises()
-    with pytest.raises(TypeError, match="on is True or False, not 1"):
+    with pytest.raises(TypeError, match="on must be True or False, not 1"):
         mt.check_foreign_writes(1)
 
 
