@@ -1,7 +1,8 @@
 """Measure peak bytes and times on a CUDA device, beside CuPy and PyTorch: ``python -m benchmarks.gpu``.
 
 The figures are written to ``facts/gpu.json``, with the card, its driver, the versions, the command and the date. If
-there is no CUDA device, nothing is written. CuPy and PyTorch are measured if they are installed.
+there is no CUDA device, nothing is written. minitensor needs CuPy on such a device, so CuPy is always measured; PyTorch
+is measured if it is installed with CUDA.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ BATCH, WIDTHS = 512, (1024, 2048, 2048, 10)
 
 
 class Library:
-    """Functions of a library: the bytes in use, their peak, and waiting for the device."""
+    """Functions of a library that wait for the device, return the bytes in use and their peak, and reset the peak."""
 
     def __init__(self, wait: Callable[[], Any], used: Callable[[], int], reset: Callable[[], Any], peak: Any) -> None:
         self.wait, self.used, self.reset, self.peak = wait, used, reset, peak

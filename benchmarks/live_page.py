@@ -1,7 +1,7 @@
 """Measure Python in the page until its first answer: ``python -m benchmarks.live_page``.
 
-The comparison is a bare Pyodide with numpy. Rounds alternate between the two: each loads the same files from this
-machine into a worker of a fresh window of headless Chromium. The answer of the book's Python is a recorded stage of
+The comparison is a bare Pyodide with numpy. Rounds alternate between the two: each loads its files from this machine
+into a worker of a fresh window of headless Chromium. The answer of the book's Python is a recorded stage of
 five lines, and that of the bare Pyodide is a sum in numpy. The output has seconds, bytes as a server sends them, and
 ratios: median, lowest and highest of the rounds. ``--record`` also writes ``facts/live-page.json``.
 

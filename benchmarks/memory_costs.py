@@ -102,7 +102,7 @@ COUNTERS_AND_EVENTS: Cuts = {
 
 
 def engines(folder: Path, revision: str | None) -> dict[str, Path]:
-    """Return folders, each with an engine and these benchmarks, by a description of the engine."""
+    """Copy each engine and these benchmarks into a folder, and return the folders by a description of the engine."""
     folders = {"with": folder / "with", "no devices": folder / "no_devices", "bare": folder / "bare"}
     for path in folders.values():
         shutil.copytree(ROOT / "minitensor", path / "minitensor", ignore=shutil.ignore_patterns("__pycache__"))

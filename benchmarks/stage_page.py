@@ -1,8 +1,8 @@
-"""Measure how fast the stages of a page paint and answer a key: ``python -m benchmarks.stage_page``.
+"""Measure how fast a page draws its stages and reacts to keys: ``python -m benchmarks.stage_page``.
 
 * First paint: the time from the start of loading a page to the frame after the last of five stages was drawn. The page
   is a file with the script beside it, as in the book.
-* A key press: the time from the key to the frame that shows the answer, as the browser reports it (Event Timing: in
+* A key press: the time from the key to the frame that shows its effect, as the browser reports it (Event Timing: in
   steps of 8 ms, and nothing below 16 ms); and the time for which the page's thread works for a key, which depends less
   on other programs on the machine.
 
@@ -158,7 +158,7 @@ def _answers(browser: Any, address: str) -> tuple[dict[str, list[float]], dict[s
         since, before = page.evaluate("performance.now()"), worked()
         for press in range(PRESSES):
             page.keyboard.press(keys[press % len(keys)])
-            page.wait_for_timeout(20)  # as between presses of a finger; without a pause, two keys may share a frame
+            page.wait_for_timeout(20)  # a person pauses, too; without a pause, one frame may show two presses
         page.wait_for_timeout(300)
         work[name] = (worked() - before) / PRESSES
         slow = page.evaluate("since => [...answers].filter(([at]) => at >= since).map(([, took]) => took)", since)

@@ -23,7 +23,7 @@ WRITE = {"numpy": "x[:] = 0.0", "torch": "x.zero_()", "paddle": "x.zero_()"}
 
 
 def makes(**programs: str) -> tuple[dict[str, str], list[str]]:
-    """Return, for each library, the lines that make `y` from `x`."""
+    """Return programs that make `y` from `x`, overwrite `x`, and check if `y` has changed."""
     return {
         library: MATRIX[library] + line + "\n" + SEEN.format(write=WRITE[library]) for library, line in programs.items()
     }, ["seen"]

@@ -101,7 +101,7 @@ def _number(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
-# ---------- present answers ----------
+# ---------- answers of the installed version ----------
 
 
 def ask_installed(script: str, library: str) -> Answers:

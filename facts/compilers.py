@@ -28,7 +28,7 @@ GRAPHS = ["as_written", "functional", "same"]
 
 
 def trace(*lines: str) -> tuple[dict[str, str], list[str]]:
-    """Return the graph of a function of `x` with these lines, as traced and without writes."""
+    """Return a program that makes the graph of a function of `x` with these lines, as traced and without writes."""
     return {"torch": TRACED.format(lines="\n".join(f"    {line}" for line in lines))}, GRAPHS
 
 
@@ -53,7 +53,10 @@ BUFFERS = ["in_its_memory", "gone", "after", "aliased"]
 
 
 def with_donation(result: str, donate: str) -> tuple[dict[str, str], list[str]]:
-    """Return a compiled step that computes `result` from `w` and `g`; it may reuse the memory of `donate`."""
+    """Return a program that compiles and runs a step, which computes `result` from `w` and `g`.
+
+    `donate` is an argument of `jax.jit` that lets the step reuse the memory of `w`, or "".
+    """
     return {"jax": DONATED.format(result=result, donate=donate)}, BUFFERS
 
 

@@ -1,4 +1,4 @@
-"""Record in dtypes.json which dtypes PyTorch and Paddle give to results, and the values and texts of 16-bit floats.
+"""Record in dtypes.json the dtypes of results in PyTorch and Paddle, and values, texts and bytes of small dtypes.
 
     python facts/dtypes.py torch
     python facts/dtypes.py paddle

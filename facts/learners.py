@@ -650,7 +650,7 @@ PADDLE_WARNINGS = of(
     "descending=True))",
 )
 
-# ---- refused, and answered ------------------------------------------------------------------------------------------
+# ---- refused and accepted writes ------------------------------------------------------------------------------------
 
 #: Functions of `x` ([0.5, 2.0]), which requires a gradient. The input or the result is overwritten before backward.
 FUNCTIONS = """x * x|x ** 2|x ** 3|x * 2|x / 2|2 / x|x + 1|x - 1|-x|exp|log|sin|cos|tan|tanh|sigmoid|relu|sqrt|rsqrt|abs

@@ -21,7 +21,7 @@ GRADIENT = ["w.grad.tolist()"]
 
 
 def both(torch: str, paddle: str | None = None, after: str = "") -> dict[str, str]:
-    """Return the same program for both libraries, on a leaf `w` that requires a gradient."""
+    """Return the program of each library on a leaf `w` that requires a gradient. Paddle's defaults to PyTorch's."""
     lines = {"torch": torch, "paddle": torch if paddle is None else paddle}
     return {library: LEAF[library] + text + after for library, text in lines.items()}
 

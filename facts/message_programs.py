@@ -1,15 +1,15 @@
 """The programs of messages.py: mistakes in each library, and the lines to write instead.
 
-They are grouped by library and cause. An entry is the shortest program that raises or warns, with replacements by
-intention. If an entry has no replacement, it shares that of the entry before it. Only `memory` has none at all, because
-no program can repair it.
+They are grouped by library and cause. An entry is the shortest program that raises or warns, and then the lines to
+write instead, one text for each intention. If an entry has no such text, those of the entry before it apply. Only
+`memory` has none at all, because no program can repair it.
 """
 
 from __future__ import annotations
 
 Entry = tuple[str, ...]
 
-#: Lines of the programs for several ranks, of which one is enough.
+#: The first lines of the programs for several ranks. One rank is enough to get the message.
 ONE_RANK = """
 nn, dist = torch.nn, torch.distributed
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)

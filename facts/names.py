@@ -1,4 +1,4 @@
-"""Record in names.json the results of the names of appendix C in Paddle, PyTorch, NumPy and JAX.
+"""Record in names.json the results of the programs of appendix C in Paddle, PyTorch, NumPy and JAX.
 
 python facts/names.py paddle        in an environment that has it
 python facts/names.py torch

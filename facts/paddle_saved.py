@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # the folder of the installed package `paddle`
+sys.path.insert(0, str(ROOT))  # so that Python finds the package memory_stage
 
-from memory_stage.engines.paddle import saved_table, tensor_access  # noqa: E402  # found with the line above
+from memory_stage.engines.paddle import saved_table, tensor_access  # noqa: E402  # Python finds it by the line above
 from memory_stage.engines.paddle.entries import LEAF  # noqa: E402
 from memory_stage.engines.paddle.monkeypatches import PaddlePatches, Runners  # noqa: E402
 

@@ -16,7 +16,7 @@ from typing import Any
 from recording import Questions, write
 
 STEPS = 14
-#: A measure that improves, then stays, then improves a little, for schedules that watch one.
+#: The values of a measure after each step, for schedules that depend on one: it improves, stays, and improves a little.
 MEASURES = [1.0, 0.5, 0.5, 0.5, 0.5, 0.49999, 0.6, 0.6, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2]
 
 TORCH = {

@@ -101,7 +101,7 @@ def spelled(program: Program, library: str) -> Program:
     )
 
 
-# ---------- the exact side ----------
+# ---------- exact numbers ----------
 
 
 def opening() -> Names:
@@ -177,7 +177,7 @@ def exact(names: Names) -> tuple[float, float]:
     return float(total.real), float(total.imag / STEP)
 
 
-# ---------- the side of a library ----------
+# ---------- answers of a library ----------
 
 
 def answer(library: Any, program: Sequence[object], shown: str = "") -> dict[str, Any]:

@@ -52,6 +52,7 @@ def removals() -> dict[str, object]:
 
 
 def without(lines: list[str], node: ast.stmt) -> str:
+    """Return the source with ``pass`` in place of a statement."""
     return "\n".join([*lines[: node.lineno - 1], " " * node.col_offset + "pass", *lines[node.end_lineno :], ""])
 
 

@@ -428,7 +428,7 @@ def ask(library: str, module: Any, question: str) -> Any:
 
 
 def requires_gradient(library: str, tensor: Any) -> bool:
-    """Return True if a result has a history."""
+    """True if a result requires a gradient."""
     return bool(tensor.requires_grad if library == "torch" else not tensor.stop_gradient)
 
 

@@ -2,7 +2,7 @@
 
     python facts/speed_causes.py        with numpy; half a minute
 
-All versions write the same number of numbers. They run alternately, and the fastest of many rounds counts, because load
+All versions write equally many numbers. They run alternately, and the fastest of many rounds counts, because load
 on the machine only makes a round longer.
 """
 

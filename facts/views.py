@@ -21,7 +21,7 @@ START = {
 
 
 def sees(**programs: str) -> tuple[dict[str, str], list[str]]:
-    """Return a program that makes ``y`` from ``x``, overwrites ``x``, and checks if ``y`` has changed."""
+    """Return programs that make ``y`` from ``x``, overwrite ``x``, and check if ``y`` has changed."""
     writes = {"numpy": "x[...] = 9.0", "torch": "x.fill_(9.0)", "paddle": "x.fill_(9.0)"}
     return (
         {

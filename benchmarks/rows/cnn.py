@@ -106,7 +106,7 @@ def numpy() -> dict[str, Program]:
     return {"step": step}
 
 
-def in_paddles_words(paddle: Any) -> dict[str, Program]:
+def with_paddles_names(paddle: Any) -> dict[str, Program]:
     """Return the programs for Paddle and for minitensor, which has Paddle's names."""
     nn, F = paddle.nn, paddle.nn.functional
     images, labels, start = data()
@@ -190,7 +190,7 @@ def minitensor() -> dict[str, Program]:
     import minitensor.torch.utils.checkpoint
 
     return {
-        **in_paddles_words(minitensor),
+        **with_paddles_names(minitensor),
         **in_three_ways(minitensor.torch, minitensor.torch.utils.checkpoint.checkpoint),
     }
 
@@ -198,7 +198,7 @@ def minitensor() -> dict[str, Program]:
 def paddle() -> dict[str, Program]:
     import paddle
 
-    return in_paddles_words(paddle)
+    return with_paddles_names(paddle)
 
 
 def torch() -> dict[str, Program]:

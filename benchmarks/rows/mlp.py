@@ -70,7 +70,7 @@ def numpy() -> dict[str, Program]:
     return {"step": step}
 
 
-def in_paddles_words(paddle: Any) -> dict[str, Program]:
+def with_paddles_names(paddle: Any) -> dict[str, Program]:
     """Return the programs for Paddle and for minitensor, which has Paddle's names."""
     F = paddle.nn.functional
     inputs, labels, start = data()
@@ -107,13 +107,13 @@ def in_paddles_words(paddle: Any) -> dict[str, Program]:
 def minitensor() -> dict[str, Program]:
     import minitensor
 
-    return in_paddles_words(minitensor)
+    return with_paddles_names(minitensor)
 
 
 def paddle() -> dict[str, Program]:
     import paddle
 
-    return in_paddles_words(paddle)
+    return with_paddles_names(paddle)
 
 
 def torch() -> dict[str, Program]:

@@ -19,7 +19,7 @@ TITLE = f"a line of {LINES} on the stage, over the same line unwatched"
 ROUNDS = 3
 
 
-def line_of_a_chain(start: str, names: dict[str, Any]) -> dict[str, float]:
+def seconds_per_line(start: str, names: dict[str, Any]) -> dict[str, float]:
     """Return the seconds per line in the fastest run of each kind. The source ``start`` creates ``y``."""
     import memory_stage as stage
 
@@ -40,14 +40,14 @@ def line_of_a_chain(start: str, names: dict[str, Any]) -> dict[str, float]:
 def minitensor() -> dict[str, float]:
     import minitensor as mt
 
-    return line_of_a_chain("x = mt.ones([4])\nx.stop_gradient = False\ny = x * 1\n", {"mt": mt})
+    return seconds_per_line("x = mt.ones([4])\nx.stop_gradient = False\ny = x * 1\n", {"mt": mt})
 
 
 def torch() -> dict[str, float]:
     import torch
 
     torch.set_num_threads(1)
-    return line_of_a_chain("y = torch.ones(4, requires_grad=True) * 1\n", {"torch": torch})
+    return seconds_per_line("y = torch.ones(4, requires_grad=True) * 1\n", {"torch": torch})
 
 
 FIGURES = {"minitensor": minitensor, "torch": torch}
