@@ -109,8 +109,8 @@ class Ledger:
                 self.add_unversioned_write(x, op, where)
             case events.Overwrite(storage, savers, patch):
                 self.add_overwrite(storage, savers, patch)
-            case events.Relayout(x, op, inputs):
-                self.add_relayout(x, op, inputs)
+            case events.Relayout(x, op):
+                self.add_relayout(x, op)
 
     # ---------- storages ----------
 
@@ -209,7 +209,7 @@ class Ledger:
         known = [(node, position, self.graph.save_at(node, position)) for node, position in savers]
         self.saved.add_overwrite(storage, known, patch)
 
-    def add_relayout(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
+    def add_relayout(self, x: Tensor, op: str) -> None:
         """Record an in-place operation that changed the shape, strides, dtype or storage of ``x``."""
         graph = self.graph
         entry = self.tensors.entries.get(id(x)) or self.tensors.register(x)

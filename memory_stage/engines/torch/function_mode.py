@@ -112,7 +112,7 @@ class Mode(TorchFunctionMode):
             self.calls -= 1
         if self.is_open and given is not None:
             with self.guard, muted():
-                self._after(call, args, kwargs, given, result, extra)
+                self._after(call, args, given, result, extra)
         return result
 
     def _is_elsewhere(self) -> bool:
@@ -204,9 +204,7 @@ class Mode(TorchFunctionMode):
 
     # ---------- after a call ----------
 
-    def _after(
-        self, call: Call, args: Any, kwargs: dict[str, Any], given: list[ArgumentState], result: Any, extra: list[Entry]
-    ) -> None:
+    def _after(self, call: Call, args: Any, given: list[ArgumentState], result: Any, extra: list[Entry]) -> None:
         place = place_of(sys._getframe(2))
         inputs = tuple(each.x for each in given)
         known = {id(x) for x in inputs}

@@ -110,7 +110,7 @@ class Listener(events.Subscription):
             self._look_outside(frame)
         match event:
             case events.TensorCreated(x, op, inputs):
-                self._pytorch.made(frame, x, op, inputs)
+                self._pytorch.made(frame, x, inputs)
             case events.TensorWritten(x, op, inputs, where):
                 self._on_write(Site.of(frame), caller_in_package(frame), x, op, inputs, where)
             case events.SavedOverwritten(storage, savers, patch):

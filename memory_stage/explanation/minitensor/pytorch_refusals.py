@@ -116,7 +116,7 @@ class PytorchRefusals:
         self._call: tuple[CodeType, int] | None = None  # the program's last call that made a tensor
         self._read: list[ArrayExtent] = []  # the arrays that this call has read so far
 
-    def made(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
+    def made(self, frame: FrameType, x: Tensor, inputs: tuple[Any, ...]) -> None:
         """Note that an operation called from ``frame`` made ``x``, perhaps as one of several of a larger function."""
         if not any(_is_pytorchs(each) for each in (x, *inputs)):
             return
@@ -376,7 +376,7 @@ def reads_a_part(x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, read: 
         return False
     by_index = isinstance(where, tuple)
     if op == "setitem":
-        values = [each for each in others if not _is_spread(each, x, where)]
+        values = [each for each in others if not _is_spread(each, where)]
         target = ArrayExtent.of(_remaining_part(x._array, where) if by_index else where)
     else:
         values, target = others, ArrayExtent.of(x._array)
@@ -386,7 +386,7 @@ def reads_a_part(x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, read: 
     return any(target.overlaps(each) and not target.is_equal(each) for each in (*known, *read))
 
 
-def _is_spread(value: Tensor, x: Tensor, where: Any) -> bool:
+def _is_spread(value: Tensor, where: Any) -> bool:
     """True if an assignment broadcasts its value, in which case PyTorch does not look for an overlap."""
     if not isinstance(where, tuple):
         return value._array.size == 1 or _without_ones(value._array.shape) != _without_ones(where.shape)

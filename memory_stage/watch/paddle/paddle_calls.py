@@ -33,6 +33,7 @@ _VIEWS = frozenset(
 )
 
 MOST_VIEWS = 10_000
+MOST_NODES = 200_000  # the most nodes of which a search through a graph keeps the addresses
 
 ELSEWHERE = message("Another thread calls Paddle: only its writes are watched, and no other operations.")
 
@@ -240,11 +241,11 @@ def _first_list(args: Any, kwargs: Any, is_tensor: Callable[[Any], bool]) -> lis
     return [x for x in first if is_tensor(x)] if isinstance(first, (list, tuple)) else []
 
 
-def nodes_behind(roots: Any, most: int = 200_000) -> Iterator[Any]:
+def nodes_behind(roots: Any) -> Iterator[Any]:
     """Yield the nodes that a backward pass from tensors may run, except the nodes of leaves."""
     todo = [x.grad_fn for x in roots if not x.stop_gradient and x.grad_fn is not None]
     seen = {node.node_ptr() for node in todo}
-    while todo and len(seen) < most:
+    while todo and len(seen) < MOST_NODES:
         node = todo.pop()
         if node.name() == LEAF:
             continue

@@ -52,7 +52,7 @@ def einsum(op: str, equation: str, operands: tuple[Tensor, ...], matrix_product:
     inputs, output = _parse(op, equation, operands)
     lengths = _lengths(op, equation, inputs, operands)
     terms = [_distinct(Term(x, labels)) for x, labels in zip(operands, inputs, strict=True)]
-    terms = [_stretch(term, lengths, output) for term in terms]
+    terms = [_stretch(term, lengths) for term in terms]
     result = terms[0]
     for i, other in enumerate(terms[1:], 1):
         later = set(output).union(*(term.labels for term in terms[i + 1 :]))
@@ -142,7 +142,7 @@ def _distinct(term: Term) -> Term:
     return Term(x, labels)
 
 
-def _stretch(term: Term, lengths: dict[Label, int], output: tuple[Label, ...]) -> Term:
+def _stretch(term: Term, lengths: dict[Label, int]) -> Term:
     """Repeat dimensions of length 1 whose label is longer elsewhere."""
     x, labels = term
     shape = [lengths[label] for label in labels]

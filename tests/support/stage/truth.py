@@ -382,7 +382,7 @@ def observed_sentences(program: str, namespace: dict[str, Any] | None = None, **
     return said
 
 
-def false_sentences(program: str, namespace: dict[str, Any] | None = None, **settings: Any) -> tuple[int, list[str]]:
+def false_sentences(program: str) -> tuple[int, list[str]]:
     """Return the number of steps in a recording of ``program``, and its false sentences with their lines."""
-    steps = observed_sentences(program, namespace, **settings)
+    steps = observed_sentences(program)
     return len(steps), [f"line {said.line}: {wrong} | {said.text}" for said in steps for wrong in judged(said)]
