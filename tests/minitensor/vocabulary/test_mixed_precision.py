@@ -186,7 +186,8 @@ def test_a_parameter_is_cast_once_and_again_after_a_write():
 
 
 def test_a_nested_context_with_another_dtype_casts_a_separate_copy():
-    assert "same dtype" in PYTORCHS["another dtype inside"]["error"]  # PyTorch uses the cached copy in the other dtype
+    # PyTorch raises an error, because the inner context uses the copy that the outer context cached in its own dtype.
+    assert "same dtype" in PYTORCHS["another dtype inside"]["error"]
     names = answered("another dtype inside")
     assert (names["first"], names["other"]) == ("torch.bfloat16", "torch.float16")
 
