@@ -36,7 +36,7 @@ VIEWS = {
     "flatten": (CUBE, lambda x: x.flatten(), lambda v: v.reshape(-1)),
     "flatten two of three axes": (CUBE, lambda x: x.flatten(1, 2), lambda v: v.reshape(2, 12)),
     "flatten one axis": (CUBE, lambda x: x.flatten(1, 1), lambda v: v[:]),
-    "flatten a number": (np.array(3.0), lambda x: x.flatten(), lambda v: v.reshape(1)),
+    "unsqueeze a number": (np.array(3.0), lambda x: x.unsqueeze(0), lambda v: v.reshape(1)),
     "slice": (CUBE, lambda x: x.slice([0, 2], [1, -3], [2, 100]), lambda v: v[1:2, :, -3:100]),
     "diagonal": (SQUARE, lambda x: x.diagonal(), lambda v: diagonal(v)),
     "diagonal above": (SQUARE, lambda x: x.diagonal(1), lambda v: diagonal(v, 1)),
@@ -291,7 +291,7 @@ def test_a_tensor_without_dimensions_can_have_views():
     w = leaf_like(np.array(2.0))
     x = w * 1
     x.unsqueeze(0).sin_()
-    x.reshape([1, 1])[0].scale_(3.0)
+    x.unsqueeze([0, 1])[0].scale_(3.0)
     x[...].add_(1.0)
     np.testing.assert_allclose(x.item(), 3 * np.sin(2) + 1)
     expect_gradients(lambda moved: 3 * np.sin(moved) + 1, [w], x)
@@ -331,3 +331,16 @@ def test_writes_are_still_shared_after_a_base_or_a_view_changed_its_shape(name: 
 
     np.testing.assert_allclose(x.numpy(), written(CUBE))
     expect_gradients(written, [w], x)
+
+
+@pytest.mark.parametrize("function", [lambda x: x.reshape([1, 1]), lambda x: x.reshape([-1]), lambda x: x.flatten()])
+def test_reshape_copies_a_number_that_gets_dimensions_as_paddle_does(function):
+    w = mt.to_tensor(3.0, stop_gradient=False)
+    x = w * 2
+    copy = function(x)
+    x.fill_(5.0)
+    assert copy.numpy().item() == 6.0 and x.reshape([])._storage is x._storage
+    with pytest.raises(ValueError, match="can not be viewed, please call reshape"):
+        x.view([1])
+    copy.sum().backward()
+    assert w.grad.item() == 2.0
