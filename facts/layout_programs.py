@@ -33,7 +33,10 @@ WRITES = ["{}.zero_()", "{}.fill_({number})", "{}[0] = {number}", "{}[-1:] = {nu
 
 
 def program(number: int) -> list[str]:
-    """Return the lines of a program; `L` is the library, `number` makes a tensor and `permuted` permutes dimensions."""
+    """Return the lines of a program.
+
+    They use the library as `L`, and two functions: `number` makes a tensor and `permuted` permutes dimensions.
+    """
     chance = Random(f"layouts {number}")
 
     def pick(choices: Any) -> Any:

@@ -2,11 +2,11 @@
 
 python facts/torch_recording.py      in an environment that has torch; about ten minutes
 
-* `stale`: saved tensors that the recorder calls stale, beside those for which torch's backward raises.
+* `stale`: saved tensors that the recorder calls stale, compared with those for which torch's backward raises.
 * `undisturbed`: programs whose results, errors, versions or allocations change if they are recorded.
 * `both engines`: the same programs in torch and in minitensor.torch, and the kinds of differences of the traces.
-* `overhead`: seconds for a line of a chain of operations, not recorded and recorded, in PyTorch and in minitensor; the
-fastest of three runs.
+* `overhead`: seconds that one line of a program takes with and without a recording, in PyTorch and in minitensor; the
+fastest of three runs of a chain of operations.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Version:
     tag: str  # the language tag in HTML
     name: str
     address: str
-    note: str = ""  # for a page that is missing in this language, whose address is that of the first page
+    note: str = ""  # if the language lacks the page: a sentence about it. The address is then that of the first page
 
 
 def book_of(app: Sphinx) -> Path:

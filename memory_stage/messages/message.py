@@ -63,7 +63,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Cased:
-    """A text at the beginning of a sentence, with a capital first letter, or in the middle of one."""
+    """A text whose first letter is a capital if it begins a sentence, and small if it stands inside a sentence."""
 
     inner: Text
     capital: bool
@@ -81,7 +81,7 @@ def message(text: str, /, **values: Text | int) -> Message:
 
 
 def in_context(context: str, text: str, /, **values: Text | int) -> Message:
-    """Return the message ``text`` in a meaning that the context names, such as the cell of a notebook."""
+    """Return the message ``text`` in one of its meanings: the context "notebook" makes a "cell" one of a notebook."""
     return Message(text, _as_texts(values), context=context)
 
 
@@ -167,7 +167,7 @@ def _pair(pattern: Message, first: str, following: Text, language: Language) -> 
 
 
 def words_in(texts: Sequence[Text]) -> int:
-    """Return the number of words of sentences in English, which limits their length in every language."""
+    """Return the number of English words in some texts. A limit on words counts these in every language."""
     return len(" ".join(str(text) for text in texts).split())
 
 

@@ -134,7 +134,7 @@ def test_a_wrong_solution_or_a_starting_code_that_passes_is_refused_before_anyth
     assert not list((tmp_path / "class").rglob("*.ipynb"))
 
 
-def test_an_exercise_without_a_solution_is_named(tmp_path):
+def test_the_error_names_an_exercise_without_a_solution(tmp_path):
     chapter = tmp_path / "03_views.md"
     text = (CHAPTERS / "03_views.md").read_text(encoding="utf-8")
     chapter.write_text(text.replace("require(best_row_solution, **keep_tests)", "pass"), encoding="utf-8")

@@ -84,7 +84,7 @@ def test_a_planted_sentence_fails(book, capsys, prose: str, kind: str):
     assert f"chapters/01_a.md: {kind} " in capsys.readouterr().out
 
 
-def test_the_feedback_of_a_question_is_read_with_its_line(book, capsys):
+def test_the_feedback_of_a_question_is_checked_and_its_line_is_reported(book, capsys):
     assert book(GOOD, "It stands. It lies. It is told so.") == 1
     out = capsys.readouterr().out
     assert "chapters/01_a.md:16: 'stands'" in out and "chapters/01_a.md: phrases" in out

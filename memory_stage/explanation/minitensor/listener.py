@@ -49,8 +49,8 @@ class Listener(events.Subscription):
 
     Args:
         known: tensors that exist already, each with its name.
-        while_recorded: if True, the listener closes when the recorder that opened after it has closed, so that the
-            rest of a long program runs at full speed.
+        while_recorded: if True, the listener closes together with the recorder that opens after the listener. The rest
+            of a long program then runs at full speed.
     """
 
     def __init__(self, known: Iterable[tuple[str, Tensor]] = (), *, while_recorded: bool = False) -> None:
@@ -62,7 +62,7 @@ class Listener(events.Subscription):
         self._shared = SharedMemory(MINITENSOR)
         self._pytorch = PytorchRefusals()
         self._taken: lost_saves.OverwrittenSaves | None = None
-        #: (id of a node, name of a saved tensor) -> the node, the number of the row that made it stale, and its entry.
+        #: Maps the id of a node and the name of a stale saved tensor to the node, the row of the write, and the save.
         self._stale: dict[tuple[int, str], tuple[weakref.ref[Node], int, SavedTensor]] = {}
         self._last_error = 0, ""  # the id and text of the last error that has a row
         for name, x in known:
@@ -136,7 +136,7 @@ class Listener(events.Subscription):
         return row
 
     def _view(self, site: Site, op: str, x: Tensor) -> TensorView:
-        """Describe ``x``, which ``op`` writes, and note its name there."""
+        """Register the tensor ``x`` that ``op`` writes at ``site``, and describe it."""
         self._sharing.register(x, self._sources.written(site, op))
         name, view_of, array = self._sharing.name_of(x), self._sharing.base_of(x), x._array
         return TensorView(name, list(array.shape), array.dtype.name, array.nbytes, view_of)
@@ -243,7 +243,7 @@ class Listener(events.Subscription):
                     self._stale[id(link()), what] = link, row.number, saved
 
     def _why_unrecorded(self, x: Tensor, recorded: bool) -> tuple[str, str]:
-        """Return why a history lacks a write through ``x``, and the name of the tensor with that history.
+        """Return why autograd did not record a write to ``x``, and the name of the tensor whose history lacks it.
 
         The reason is a key of ``alternatives.UNRECORDED``. Both are "" if no history lacks the write.
         """

@@ -20,7 +20,7 @@ STACK = message("`torch.stack` joins the results and keeps their histories.")
 
 
 def fixes_of_cut_history(refused: RefusedStatement) -> list[Fix]:
-    """Return the fix that keeps the history of the tensor from which a statement runs backward; [] if none is found."""
+    """Return the fix that keeps the history of the tensor whose ``backward`` was refused; [] if none is found."""
     cut = _cut(refused)
     if cut is None:
         return []
@@ -71,7 +71,7 @@ def evidence_of_cut_history(refused: RefusedStatement) -> tuple[Evidence, ...]:
 
 
 def _cut(refused: RefusedStatement) -> tuple[ast.expr, str] | None:
-    """Return the last expression before the loss that drops a history, and the tensor whose history it drops."""
+    """Return the last expression that drops a history on the way to the loss, and the tensor with that history."""
     root = "" if refused.statement is None else program_text.differentiated(refused.statement)
     if not root:
         return None

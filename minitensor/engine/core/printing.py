@@ -95,7 +95,7 @@ def _check_int(name: str, value: Any, smallest: int) -> int:
 
 
 def _named(value: Any) -> str:
-    """Return the text that errors show for a value: a short plain value itself, of any other value the type.
+    """Return the text that errors show for a value: a plain value is shown shortened, any other value by its type.
 
     The package has functions for this, but this module imports nothing from the package.
     """
@@ -121,8 +121,8 @@ def _format_values(array: np.ndarray, indent: int) -> str:
         ]
     texts = [text.ljust(width) for text in texts]
 
-    # Each value is counted with the ", " after it. The last value of a line has no space, and this column is left for
-    # the innermost bracket, so only the outer brackets are subtracted.
+    # Each value is counted with the ", " after it. No space follows the last value of a line, so the innermost bracket
+    # fits into its column, and only the outer brackets are subtracted.
     outer_brackets = array.ndim - 1
     per_line = max(1, (_options.linewidth - indent - outer_brackets) // (width + len(", ")))
     cut = [length > kept for length, kept in zip(array.shape, shown.shape, strict=True)]
@@ -137,7 +137,7 @@ def _edges(array: np.ndarray) -> np.ndarray:
         return array
     ends = [*range(edge), *range(-edge, 0)]
     front = range(len(long))
-    # Index only the long dimensions, because numpy accepts fewer index arrays than an array may have dimensions.
+    # Index only the long dimensions: an array may have 64 dimensions, but an index has at most 63 arrays.
     return np.moveaxis(np.moveaxis(array, long, front)[np.ix_(*[ends] * len(long))], front, long)
 
 

@@ -35,7 +35,7 @@ class Region(NamedTuple):
     """The cells that a view covers, inside the ``extent`` (elements) that the base of its group spans.
 
     ``dense`` is true if the base fills its extent in C order without gaps, and the view covers at least one cell and no
-    cell twice. Then the layout of the view also addresses its cells in a gradient for the base that is in C order.
+    cell twice. Then a gradient for the base, if it is in C order, has the view's cells at the layout of the view.
     """
 
     extent: int
@@ -71,7 +71,7 @@ class Region(NamedTuple):
         """Split ``g``, a gradient for the base, into the view's part and the rest (zero at the view's cells)."""
         if self.dense:
             rest = g.copy()
-            return self.take(rest), rest  # type: ignore[return-value]  # a dense base always has a part
+            return self.take(rest), rest  # type: ignore[return-value]  # `take` finds the part of every dense base
         cells = np.zeros((self.extent,), g.dtype, like=g)
         self.base.of(cells)[...] = g
         part = self.view.of(cells)
@@ -80,7 +80,7 @@ class Region(NamedTuple):
         return taken, self.base.of(cells)
 
     def take(self, g: np.ndarray) -> np.ndarray | None:
-        """Return a copy of the view's part of ``g`` and zero that part; return None if ``g`` has no view of it."""
+        """Return a copy of the region's part of ``g`` and zero that part; None if no strides describe the part."""
         part = self.within(g)
         if part is None:
             return None
@@ -232,8 +232,8 @@ def covers(view: np.ndarray, base: np.ndarray) -> bool:
     return view.size == base.size == span(base)[1] and span(view) == span(base) and not overlaps_itself(view)
 
 
-#: Memory of GPU arrays that must not be written for now, because such arrays have no read-only flag: the id of the
-#: owning array and the number of unfinished :func:`lend` calls.
+#: GPU arrays that must not be written for now: the id of the array that owns the memory, and the number of unfinished
+#: :func:`lend` calls. GPU arrays have no read-only flag.
 _lent: dict[int, int] = {}
 
 
@@ -289,10 +289,10 @@ def overlaps_itself(array: np.ndarray) -> bool:
 
 
 def steps_of(array: np.ndarray) -> tuple[int, ...]:
-    """Return the strides in elements, with the frameworks' values where the elements do not determine them.
+    """Return the strides in elements. For dimensions of length 1 or 0, they are those of Paddle and PyTorch.
 
     numpy gives the stride 0 to a new dimension of length 1, and to all dimensions of an array without elements. In
-    Paddle and PyTorch, such a stride is the length of the next dimension times its stride, as in a contiguous tensor.
+    the frameworks, such a stride is the length of the next dimension times its stride, as in a contiguous tensor.
     """
     shape, size = array.shape, array.itemsize
     steps = [step // size for step in array.strides]

@@ -1,4 +1,4 @@
-"""Activation functions made of operations of the table."""
+"""Activation functions that are composed of operations of the derivative table."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def normalize(x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, na
 
 
 def norm_along(x: Tensor, p: float, axis: int) -> Tensor:
-    """Return the p-norm along ``axis``, which keeps length 1. Where the norm is 0, its gradient is 0."""
+    """Return the p-norm along ``axis``, whose length becomes 1. Where the norm is 0, its gradient is 0."""
     size = FUNCTIONS["abs"](x)
     if p == math.inf:
         return FUNCTIONS["max"](size, axis, True)
@@ -207,7 +207,7 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
 
     Args:
         x: floats, of any shape; the result has its shape and dtype.
-        training: False to return a copy of ``x``, as Paddle does; if ``p`` is 0, or with ``inplace``, ``x`` itself.
+        training: if False, return a copy of ``x``, as Paddle does, or ``x`` itself if ``p`` is 0 or ``inplace`` true.
         inplace: overwrite ``x`` and return it.
 
     Raises:

@@ -96,7 +96,7 @@ def test_an_update_after_backward_is_not_reported_as_unnoticed():
     assert [row.verdict for row in report_of(program).rows] == [Verdict.UNRECORDED] * 2
 
 
-def test_a_write_that_check_foreign_writes_finds_is_not_reported_as_unnoticed():
+def test_a_write_is_not_reported_as_unnoticed_if_check_foreign_writes_finds_it():
     def program():
         array = np.ones(2, np.float32)
         x = mt.from_numpy(array)

@@ -33,7 +33,7 @@ class Save:
 
 
 class Program:
-    """A storage that is written through every kind of alias; ``cells`` numbers its elements."""
+    """A storage that is written through every kind of alias. The array ``cells`` has the indices of its elements."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng

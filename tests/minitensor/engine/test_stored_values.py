@@ -38,7 +38,7 @@ def test_a_number_that_does_not_fit_never_wraps_around(number):
 
 
 def test_a_row_gets_the_old_values_of_a_column_that_crosses_it():
-    """numpy itself computes [2, 2, 8]."""
+    """The row becomes [2, 5, 8]. numpy reads an element that it has overwritten, and writes [2, 2, 8]."""
     for write in (
         lambda x: x.__setitem__(1, x[:, 2]),
         lambda x: x[1].copy_(x[:, 2]),

@@ -172,7 +172,7 @@ def test_the_second_derivative_of_a_median_is_right():
 )
 @pytest.mark.parametrize("dtypes", [("float32", "float64"), ("float16", "float32"), ("float64", "float16")])
 def test_target_and_source_of_a_write_get_gradients_of_their_own_dtypes(name, dtypes):
-    """In PyTorch, too, a gradient has the dtype of its tensor, even if the tensor was written into another dtype."""
+    """As in PyTorch, a gradient has the dtype of its tensor, even if it was written into one of another dtype."""
     target, source = (torch.tensor([1.0, 2.0], dtype=getattr(torch, each), requires_grad=True) for each in dtypes)
     loss = getattr(target * 1, name)(source).sum()
     for create_graph in (True, False):

@@ -2,8 +2,8 @@
 
 An observation contains the gradient and whether it requires a gradient. If the program stored an earlier gradient in a
 variable, the observation also has the numbers of that gradient, and whether `.grad` is still the same object at the
-same address. Versions are compared in PyTorch's vocabulary, relative to the first observation of the gradient, because
-the first version only shows whether PyTorch made a copy.
+same address. In PyTorch's vocabulary, the version of the gradient is compared, too: the writes since it was first
+observed. At that moment, the version only shows whether PyTorch made a copy.
 
 An intended difference has a named kind with a pattern and a reason. A question whose difference does not match the
 pattern of its kind fails.
@@ -53,7 +53,7 @@ class Kind:
     Attributes:
         why: the reason, in one line.
         like: a pattern that matches each of their differences completely.
-        questions: the questions, each after its vocabulary, such as "torch: repeated backward".
+        questions: the questions, each with its vocabulary in front, such as "torch: repeated backward".
     """
 
     why: str
@@ -80,9 +80,9 @@ DELIBERATE = {
         ),
     ),
     "a hook is given a copy": Kind(
-        "several tensors may use the gradient, and more may be added to it later, so a hook gets a copy. To change the "
-        "gradient it returns another one, as both documentations demand; under PyTorch's names a write into the copy "
-        "has the same effect",
+        "several tensors may use the gradient, and more may be added to it later, so a hook gets a copy. A hook that "
+        "changes the gradient must return another one, as both documentations demand. In PyTorch's vocabulary, a "
+        "write into the copy has the same effect",
         r"(first|next|first backward|next backward): (grad|kept|same memory) .*|noted: seen .*"
         rf"|{_LEAF}",
         (
