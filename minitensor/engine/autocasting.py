@@ -1,11 +1,11 @@
-"""Cast operands automatically: which operations get 16-bit or float32 operands, and a cache of cast parameters.
+"""Cast operands automatically: lists of operations for 16-bit and for float32 operands, and a cache of parameters.
 
 Inside a context, the operations of one list get 16-bit operands, and the operations of another list get float32
 operands. All other operations get their operands unchanged. The contexts themselves are in
 :mod:`minitensor.torch.amp` and :mod:`minitensor.amp`.
 
 A parameter is cast once for each version, and the copy is reused until the outermost context ends. Matrix products save
-the copy for backward. The optimizer writes the parameter itself, the float32 master copy. If a parameter is written
+the copy for backward. The parameter itself remains in float32, and the optimizer writes it. If a parameter is written
 inside the context, its next use creates a new copy; PyTorch would reuse the old one.
 """
 
@@ -65,7 +65,7 @@ PADDLE = Lists(
     ),
 )
 
-#: The operations that are in at least one list. Only these test whether the program is in a context.
+#: The operations that are in at least one list. Only these test whether a context is active.
 NAMES = frozenset().union(*(names for lists in (TORCH_CPU, TORCH_CUDA, PADDLE) for names in lists))
 
 
@@ -122,7 +122,7 @@ def autocast(op: str, *given: Any) -> tuple[Any, ...]:
 
 
 def autocasts(function: Function) -> Function:
-    """Decorate a function whose name is in a list, so that the context of this thread casts its tensors."""
+    """Decorate a function whose name is in a list, so that this thread's context casts the given tensors."""
     name = function.__name__
 
     @functools.wraps(function)

@@ -64,7 +64,7 @@ def refused(op: str, name: str, allowed: str, given: Any) -> TypeError:
 
 
 def undefined(owner: object, method: str) -> NotImplementedError:
-    """Return the error of a method that subclasses of the class of ``owner`` have to define."""
+    """Return the error of a method that the class of ``owner`` leaves to its subclasses."""
     return NotImplementedError(f"{type(owner).__name__} does not define {method}(); a subclass has to")
 
 
@@ -77,7 +77,8 @@ def real(op: str, name: str, given: Any, least: float | None = None, above: floa
 
     Raises:
         TypeError: if it is not a number.
-        ValueError: if it is too small, nan although there is a bound, or an integer that does not fit into 64 bits.
+        ValueError: if it is too small, if there is a bound and it is nan, or if it is an integer that does not fit into
+            64 bits.
     """
     value = given.item() if isinstance(given, np.generic) else given
     if not isinstance(value, (int, float)):
@@ -171,7 +172,7 @@ def slice_of(op: str, given: slice) -> slice:
 
 
 def elements(op: str, name: str, given: Any, of_what: str, kind: type | tuple[type, ...] = object) -> list[Any]:
-    """Return the elements of an iterable, each of which is an instance of ``kind``.
+    """Return the elements of an iterable as a list, if each element is an instance of ``kind``.
 
     Raises:
         TypeError: if it is a text or not iterable, or if an element is of another kind.
@@ -186,7 +187,7 @@ def elements(op: str, name: str, given: Any, of_what: str, kind: type | tuple[ty
 
 
 def flag(op: str, name: str, given: Any) -> bool:
-    """Return True or False for a switch, which may also be 0 or 1; raise TypeError for anything else."""
+    """Return True or False; 0, 1 and numpy's bools are converted. Raise TypeError for anything else."""
     if given is True or given is False:
         return given
     if isinstance(given, (int, np.bool_, *NUMPY_INTEGERS)) and given in (0, 1):
@@ -210,14 +211,14 @@ def choice(op: str, name: str, given: Any, allowed: Sequence[Any]) -> Any:
 
 
 def function(op: str, name: str, given: Any) -> Any:
-    """Return a callable object; raise TypeError otherwise, also for ``list[int]``, which only annotations use."""
+    """Return a callable object; raise TypeError otherwise. Types such as ``list[int]`` are refused, too."""
     if not callable(given) or isinstance(given, GenericAlias):
         raise refused(op, name, "a function", given)
     return given
 
 
 def instance(op: str, name: str, given: Any, kind: type | tuple[type, ...], called: str) -> Any:
-    """Return an instance of ``kind``; raise TypeError otherwise, also for a memoryview, which may be released."""
+    """Return an instance of ``kind``; raise TypeError for others. Memoryviews are refused: they may be released."""
     if not isinstance(given, kind) or isinstance(given, (type, memoryview)):
         raise refused(op, name, called, given)
     return given

@@ -64,7 +64,7 @@ class DType:
 
     @property
     def is_available(self) -> bool:
-        """False for bfloat16 without the package ml_dtypes."""
+        """False for bfloat16 if the package ml_dtypes is not installed; True for all other dtypes."""
         return self._numpy is not None or find_spec("ml_dtypes") is not None
 
     def __repr__(self) -> str:
@@ -90,7 +90,7 @@ class DType:
         return (dtype_of, (self.name,))
 
 
-#: All element types by name: bools and integers, then floats, each from the narrowest to the widest.
+#: All element types by name: bools and integers, then floats, both groups from narrow to wide.
 DTYPES = {
     name: DType(name)
     for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
@@ -184,5 +184,5 @@ def promoted(a: np.dtype, b: np.dtype) -> np.dtype:
 
 
 def limits(dtype: np.dtype) -> Any:
-    """Return the ``finfo`` of a floating dtype, which has its limits."""
+    """Return the ``finfo`` of a floating dtype, an object with the limits of the dtype."""
     return import_module("ml_dtypes").finfo(dtype) if dtype.name == bfloat16.name else np.finfo(dtype)

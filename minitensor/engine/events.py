@@ -1,9 +1,10 @@
 """Events that the engine emits to a listener.
 
-Each event is a named tuple. There is one current listener, a function of the event; it should keep no tensor alive
-longer than necessary. A :class:`Subscription` becomes the current listener and forwards each event to the one that it
-replaced. Without a listener, no event is created, and an operation only tests an attribute (about 15 ns). A listener
-that receives the first event of an operation receives all events of this operation, even if it is removed meanwhile.
+Each event is a named tuple. There is one current listener, a function that is called with each event. It should keep no
+tensor alive longer than necessary. A :class:`Subscription` becomes the current listener and forwards each event to the
+listener that it replaced. Without a listener, no event is created, and an operation only tests an attribute (about
+15 ns). A listener that receives the first event of an operation receives all events of this operation, even if it is
+removed meanwhile.
 """
 
 from __future__ import annotations
@@ -70,10 +71,10 @@ class ViewCreated(NamedTuple):
 
 
 class TensorWritten(NamedTuple):
-    """An in-place operation wrote through ``tensor``; emitted after the version was raised.
+    """An in-place operation wrote through ``tensor``; emitted after the storage's version was increased.
 
     Attributes:
-        where: None if it wrote all of the tensor; otherwise the array that it wrote, or an advanced index.
+        where: None if it wrote all of the tensor; otherwise the written part, as an array or an advanced index.
     """
 
     tensor: Tensor
@@ -83,11 +84,11 @@ class TensorWritten(NamedTuple):
 
 
 class SavedOverwritten(NamedTuple):
-    """A write overwrote saved bytes; emitted just before its :class:`TensorWritten`, possibly several times.
+    """A write overwrote saved bytes; emitted just before the write's :class:`TensorWritten`, maybe several times.
 
     Attributes:
-        savers: pairs of a node and a position in its ``saved``.
-        patch: the preserved bytes, or None if they are lost.
+        savers: for each overwritten value, the node that saved it and the position of the value in ``node.saved``.
+        patch: the bytes that were preserved for this write; None if they are lost, or in patches of earlier writes.
     """
 
     storage: Storage
@@ -124,7 +125,7 @@ class BackwardRefused(NamedTuple):
 
     Attributes:
         reason: the name of the function that created the error.
-        arguments: the node, the rule's name for the saved tensor, and its entry in ``node.saved``.
+        arguments: the node, the rule's name for the saved tensor, and the tensor's entry in ``node.saved``.
     """
 
     error: Exception
@@ -143,7 +144,7 @@ class HookRan(NamedTuple):
     """A hook was called with the gradient that arrived at ``node``.
 
     Attributes:
-        answer: the tensor whose numbers replace the gradient, or None.
+        answer: the tensor that the hook returned; its numbers replace the gradient. None if the hook returned None.
     """
 
     node: Node
@@ -225,11 +226,11 @@ class Watch:
 
 watch = Watch()
 
-#: Packages whose functions observe the program. They add themselves. The search for the line of the program that called
-#: an operation skips their frames.
+#: Packages whose functions observe the program. Each package adds its own name. The search for the program's line that
+#: called an operation skips frames of these packages.
 watching: set[str] = set()
 
-#: Functions of other packages that run between an event and its observers. The search skips their frames, too.
+#: Functions of other packages that run between an event and its observers. The same search skips their frames, too.
 skipped_in_tracebacks: set[CodeType] = set()
 
 
@@ -267,7 +268,7 @@ class Subscription:
     issues a warning; the program continues.
     """
 
-    failure = ""  # a text, because the error itself would keep frames alive, and so tensors
+    failure = ""  # a text, because the error itself would keep frames alive, and tensors in them
     _before: Listener | None = None
     _open = _used = False
 

@@ -11,7 +11,7 @@ from minitensor.engine.checks import NUMPY_INTEGERS, shown
 
 
 class Source:
-    """The holder of the generator, which :func:`seed` replaces."""
+    """Holder of the current generator. :func:`seed` puts another generator in its place."""
 
     @functools.cached_property
     def generator(self) -> np.random.Generator:

@@ -219,7 +219,7 @@ class OnArrays:
         return NodeEvents(node, g)
 
     def run_hooks(self, node: Node, g: np.ndarray) -> np.ndarray:
-        """Call the hooks with copies of ``g``, and store it in the boxes. Boxes that add come last, as in PyTorch."""
+        """Call hooks with copies of ``g``, and store ``g`` in the boxes. Boxes that add come last, as in PyTorch."""
         for hook in sorted(node.hooks or (), key=lambda each: type(each) is GradientBox and each.adds):
             if type(hook) is GradientBox:
                 self.retained[hook] = g
@@ -318,7 +318,7 @@ class OnArrays:
 
 
 def call_hook(hook: Hook, g: Tensor) -> Tensor | None:
-    """Return the result of ``hook`` for ``g``: None, or a tensor of its shape on its device; else raise TypeError."""
+    """Return the result of ``hook(g)``: None, or a tensor on the device and of the shape of ``g``; else TypeError."""
     answer = hook.function(g)  # type: ignore[misc]  # the hook has not been removed
     if answer is not None and (not isinstance(answer, Tensor) or answer._array.shape != g._array.shape):
         raise TypeError(

@@ -73,9 +73,10 @@ class LayerCall:
         return next((k for k, each in enumerate(self.inputs) if each is x), None)
 
     def was_written(self, k: int) -> bool:
-        """True if input ``k`` was written since the call began. Without a guard, any write to its storage counts.
+        """True if input ``k`` was written since the call began.
 
-        A write into a tensor without elements overwrites nothing that a guard would notice.
+        If the guard has no entry for the input, or the input has no elements, any write to its storage counts. A guard
+        does not notice a write into a tensor without elements, because such a write overwrites nothing.
         """
         x = self.inputs[k]
         if self.recording and self.guard.saved[k] is not None and x._array.size:
@@ -142,7 +143,8 @@ class LayerCall:
         """Compare the writes that forward announced with those that happened.
 
         Raises:
-            RuntimeError: for an input that was written and not announced, or announced and not written or returned.
+            RuntimeError: if an input was written but not announced, announced but not written, or announced but not
+                returned.
         """
         for x, version in self.dirty:
             k = self.position(x)

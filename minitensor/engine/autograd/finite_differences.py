@@ -20,8 +20,8 @@ class Comparison:
 
     Attributes:
         of, by: the names of the output and of the input.
-        analytic, numeric: arrays of the shape of the output followed by that of the input.
-        split: the number of dimensions of the output.
+        analytic, numeric: the slopes as arrays, whose dimensions are those of the output, then those of the input.
+        split: the number of leading dimensions that belong to the output.
         labels: labels of the two numbers in the message.
     """
 
@@ -84,6 +84,6 @@ def slopes(function: Callable[[Arrays], Arrays], arrays: Arrays, eps: float) -> 
 
 
 def weights(seed: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Return fixed numbers of different sizes, 0.5 to 1.5, and alternating signs, so that errors hardly ever cancel."""
+    """Return fixed numbers of alternating signs and sizes from 0.5 to 1.5, so that errors hardly ever cancel out."""
     sizes = np.random.default_rng(seed).uniform(0.5, 1.5, shape)
     return sizes * np.where(np.arange(sizes.size) % 2, 1.0, -1.0).reshape(shape)

@@ -50,13 +50,13 @@ def gradcheck(
         inputs: a tensor, or a list or tuple of tensors and other arguments.
         eps: the step of the differences.
         atol, rtol: a gradient may differ from the difference ``d`` by ``atol + rtol * abs(d)``.
-        order: 1, or 2 to check second derivatives, too: those of a weighted sum of all gradients, for the inputs and
-            for the weights of the outputs, computed with ``create_graph``.
+        order: 1, or 2 to check second derivatives, too: a weighted sum of all first gradients, computed with
+            ``create_graph``, is differentiated with respect to the inputs and the weights of the outputs.
         raise_exception: if False, return False instead of raising when a gradient is wrong.
 
     Raises:
         RuntimeError: if a gradient is wrong; the text shows the element that is farthest off.
-        ValueError, TypeError: if the inputs cannot be checked; always raised.
+        ValueError, TypeError: if the inputs cannot be checked, even if ``raise_exception`` is False.
     """
     raise_exception = checks.flag("gradcheck", "raise_exception", raise_exception)
     if type(order) is not int or order not in (1, 2):

@@ -33,7 +33,7 @@ Start = tuple[Node, np.ndarray]
 
 
 def start_of(x: Tensor, given: Any, what: str) -> Start:
-    """Return the node of ``x`` and its initial gradient: ``given``, or ones if that is None. Errors name ``what``."""
+    """Return the node of ``x`` and its initial gradient: ``given``, or ones if it is None. Errors contain ``what``."""
     if not isinstance(x, Tensor):
         raise TypeError(f"{what} takes a Tensor, not {type(x).__name__}")
     node = x._current()
@@ -83,9 +83,9 @@ _committing = RLock()
 def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
     """Store the gradients in the leaves, and in the boxes of tensors that retain theirs.
 
-    The first gradient of a leaf becomes a tensor with its own memory. Later gradients are added to it in place, as one
-    write that raises its version. All memory is allocated and all targets are checked first, so a failure leaves every
-    ``grad`` unchanged.
+    The first gradient of a leaf becomes a tensor with its own memory. Later gradients are added to it in place:
+    each addition is one write, which raises the version. All memory is allocated and all targets are checked first, so
+    a failure leaves every ``grad`` unchanged.
 
     Raises:
         RuntimeError: if an existing gradient cannot be added to, because its elements share memory, it is read-only, or
@@ -161,7 +161,7 @@ def _sum(before: Tensor, g: np.ndarray, propagation: OnArrays) -> Tensor:
 
 
 def _refuse_other_shape(gradient: Tensor, g: np.ndarray) -> None:
-    """Raise RuntimeError unless ``gradient`` has the shape of ``g``, or this shape after dimensions of length 1."""
+    """Raise RuntimeError unless ``gradient`` has the shape of ``g``, or that shape behind dimensions of length 1."""
     have = gradient._array.shape
     if have != (1,) * (len(have) - g.ndim) + g.shape:
         raise gradient_reshaped(have, g.shape)
@@ -196,11 +196,11 @@ def grad(
     allow_unused: bool = False,
     no_grad_vars: Any = None,
 ) -> list[Tensor | None]:
-    """Return the gradients of ``outputs`` for ``inputs`` (leaves or not), in their shapes, without changing a ``grad``.
+    """Return the gradients of ``outputs`` for ``inputs`` (leaves or not) in the inputs' shapes; change no ``grad``.
 
     Args:
         grad_outputs: the initial gradients, one per output and of its shape; None for ones.
-        retain_graph: keep the saved tensors, so that backward can run again; ``create_graph`` by default.
+        retain_graph: keep the saved tensors, so that backward can run again; by default, the value of ``create_graph``.
         create_graph: record the computation of the gradients, so that they have gradients themselves.
         only_inputs: must be True, as in Paddle.
         allow_unused: return None for an input on which the outputs do not depend.
@@ -208,8 +208,8 @@ def grad(
 
     Raises:
         AssertionError: for ``only_inputs=False``, and if there is no output or no input, as in Paddle.
-        ValueError: if an initial gradient has another shape than its output, or their numbers differ.
-        RuntimeError: if the outputs do not depend on an input, or it is among ``no_grad_vars``, unless
+        ValueError: if an initial gradient has another shape than its output, or if their counts differ.
+        RuntimeError: if the outputs do not depend on an input, or an input is among ``no_grad_vars``, unless
             ``allow_unused`` is set.
     """
     if only_inputs is not True:

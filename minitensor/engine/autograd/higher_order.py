@@ -64,7 +64,7 @@ def gradients(node: Node, g: Tensor) -> list[Tensor | None]:
         return [linear(op.name, g, transposed, function)]
     if op.jvp is None:
         return list(op.on_tensors(node, g))
-    # The recorded gradients need the saved values even after a backward pass has freed those of the node, so copy it.
+    # The recorded gradients need the saved values even after a backward pass has freed them, so copy the node.
     pinned = new_node(op, node.inputs, node.saved, node.shape, (node.code, node.instruction))
     return [None if parent is None else _input_gradient(pinned, i, parent, g) for i, parent in enumerate(node.inputs)]
 

@@ -19,7 +19,7 @@ from minitensor.engine.modes import no_grad
 
 
 def read_state(op: str, state_dict: Any, check_of: Mapping[str, Callable[[str, str, Any], Any]]) -> dict[str, Any]:
-    """Return the entries of a scaler's state, after each was checked with the function for its name.
+    """Return the entries of a scaler's state. The functions in ``check_of`` check the entries of the same names.
 
     Raises:
         TypeError: if ``state_dict`` is not a dict, or an entry has the wrong type.
@@ -69,7 +69,7 @@ class LossScale:
         """Divide the gradients of an optimizer's parameters by the scale, in place.
 
         Raises:
-            RuntimeError: if they were unscaled already since the last update.
+            RuntimeError: if they were unscaled since the last update, or if the optimizer has stepped since then.
         """
         if id(optimizer) in self.stepped:
             raise RuntimeError("unscale_() is being called after step().")

@@ -52,10 +52,11 @@ class PyLayer:
 
     A forward that writes an input in place calls ``ctx.mark_dirty(x)``, writes, and returns ``x``.
 
-    Every output has its own memory: if forward returns an unchanged input, a view of one, or one tensor twice, that
-    output is a copy, with or without Paddle's ``mark_not_inplace``. Backward may write its gradients, but not the saved
-    tensors. Under ``create_graph``, the operations of backward are recorded. If a gradient was computed without any
-    recorded operation, for example with numpy, an error is raised; if only a part of it was, this cannot be detected.
+    Every output has its own memory: if forward returns an unchanged input, a view of an input, or one tensor twice,
+    that output is a copy, with or without Paddle's ``mark_not_inplace``. Backward may write its gradients, but not the
+    saved tensors. Under ``create_graph``, the operations of backward are recorded. If a gradient was computed without
+    any recorded operation, for example with numpy, an error is raised; if only a part of it was, this cannot be
+    detected.
     """
 
     @staticmethod
@@ -180,7 +181,7 @@ def _kinds(result: Any) -> str:
 
 
 def _output(call: LayerCall, k: int, given: list[Tensor]) -> Tensor:
-    """Return the tensor for output ``k``: an announced input itself, or a tensor that shares no memory with others."""
+    """Return the tensor for output ``k``: an announced input itself, or a tensor with its own memory."""
     x = given[k]
     first = all(x is not before for before in given[:k])
     if call.is_dirty(x) and first:
@@ -283,7 +284,7 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
 
 
 def run_backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
-    """Run the layer's backward on arrays. It gets and returns copies, so that it shares no memory with the pass."""
+    """Run the layer's backward on arrays. Arguments and results are copied, so it shares no memory with the pass."""
     ctx = _context(node)
     grads: list[Tensor | None] = []
     for out in ctx._outputs:

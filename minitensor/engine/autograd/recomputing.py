@@ -26,7 +26,7 @@ from minitensor.engine.saved.saved import FREED
 
 
 class Repeatable:
-    """A function with its arguments that can run again.
+    """A call that can be repeated: a function and its arguments.
 
     Attributes:
         outside: the nodes that the function uses besides those of its arguments, such as the nodes of parameters.
@@ -36,7 +36,7 @@ class Repeatable:
     #: The name in errors, and the type of tensors. Each framework's subclass overrides them.
     called = "recompute"
     kind: type[Tensor] = Tensor
-    #: The dtype of the placeholders, which :meth:`placeholders` sets to that of the results if these hold floats.
+    #: The dtype of the placeholders. If results are floats, :meth:`placeholders` sets it to their dtype.
     dtype: np.dtype[Any] = np.dtype(np.float32)
 
     def __init__(
@@ -205,7 +205,7 @@ class Recomputed(PyLayer):
 def recompute(
     function: Callable[..., Any], *args: Any, preserve_rng_state: bool = True, use_reentrant: bool = True, **kwargs: Any
 ) -> Any:
-    """Call ``function(*args, **kwargs)`` and keep only its arguments for backward, which calls it again.
+    """Call ``function(*args, **kwargs)`` and keep only the arguments for backward, which calls the function again.
 
     Args:
         preserve_rng_state: True to draw the same random numbers again.

@@ -17,7 +17,7 @@ def backward(
 ) -> None:
     """Add the gradient of all ``tensors`` together to the ``grad`` of every leaf that they were computed from.
 
-    Nodes that they share are visited once, so nothing is freed too early.
+    A node that several tensors depend on is visited once, so nothing is freed too early.
 
     Args:
         tensors: of any shapes; each gradient has the shape of its tensor.

@@ -1,4 +1,4 @@
-"""The three main classes: a storage holds numbers, a history records how they were computed, a tensor views a storage.
+"""The three main classes: a storage holds numbers, a history records how they were computed, a tensor shows them.
 
 The other modules here are about regions of memory, errors and the printing of tensors. The whole engine uses this
 package.

@@ -46,10 +46,10 @@ def leaf_reshaped(op: str, x: Tensor) -> ValueError:
 
 @emits(OperationRefused)
 def needs_own_input(op: str, x: Tensor, *nodes: Node | None) -> ValueError:
-    """Error under policy "2.5": in-place ``op`` would overwrite ``x``, which its own backward needs.
+    """Error under policy "2.5": in-place ``op`` would overwrite ``x``, which the backward of ``op`` needs.
 
     Args:
-        nodes: for each operand that has a rule, its node, or None if it requires no gradient. Empty if unknown.
+        nodes: the node of each operand that has a rule; None for one without a gradient. Empty if they are unknown.
     """
     return ValueError(
         f'`{op}` is refused under the in-place policy "2.5": its backward needs the input that it would overwrite. '
@@ -106,9 +106,10 @@ def freed(node: Node) -> RuntimeError:
 
 
 def _lost(text: str, node: Node, what: str = "", saved: Saved | None = None) -> RuntimeError:
-    """Return an error with the attribute ``lost``, from which PyTorch's vocabulary writes its own text.
+    """Return an error with the attribute ``lost``, from which PyTorch's vocabulary makes PyTorch's message.
 
-    The error keeps no tensor alive: ``lost`` has a weak reference to the node, and the position of the saved value.
+    The error keeps no tensor alive, because ``lost`` has a weak reference to the node, ``what``, and the position of
+    the saved value.
     """
     error = RuntimeError(text)
     position = None if saved is None else next((k for k, each in enumerate(node.saved) if each is saved), None)
@@ -140,7 +141,7 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     if by:
         made, writer = by.made, f"by {by.op}, which made version {by.made} ({CallSite(by.code, by.instruction)})"
     else:
-        # Writes under "copy_on_write" preserve saved bytes, so the message names the last write under another policy.
+        # Writes under "copy_on_write" preserve saved bytes, so the message names the last write before them.
         first, last = getattr(storage, "preserving", (0, -1))
         made = first if last == now else now
         write = write_that_made(storage, made)

@@ -1,8 +1,8 @@
 """History: the operations that computed a tensor's numbers.
 
-A :class:`Node` is one value that an operation computed, with links to the nodes of the operation's inputs. A node holds
-other nodes, saved arrays and the storages of these arrays, but never tensors. Therefore there are no reference cycles,
-and dropping the last tensor frees its whole history at once.
+A :class:`Node` is one value that an operation computed, with links to the nodes of the operation's inputs. A node
+refers to other nodes, saved arrays and the storages of these arrays, but never to tensors. Therefore there are no
+reference cycles, and dropping the last tensor frees its whole history at once.
 
 Tensors that are views of one another form a group. The :class:`History` of the group holds the node of the value that
 is in the group's memory now, and counts how often this value has changed. If the value has changed since a view got its
@@ -36,8 +36,8 @@ class Operation:
     ``backward(node, g)`` returns one gradient array (or None) per entry of ``node.inputs``. It may return ``g`` itself
     or a view of it, and never writes into ``g``. Any other array it returns is new and returned only once, because
     other gradients are added to it in place. ``on_tensors`` does the same with tensors, and its operations are
-    recorded. A linear operation has a ``jvp`` instead: ``jvp(node, i, u)`` is its result if input ``i`` is ``u`` and
-    the others are zero.
+    recorded. A linear operation has a ``jvp`` instead of ``on_tensors``: ``jvp(node, i, u)`` is the operation's result
+    if input ``i`` is ``u`` and the other inputs are zero.
 
     If an operation reads or writes a small part of a large memory, two shortcuts avoid passes over all of it: backward
     may return a :class:`~minitensor.engine.core.regions.PartGradient`; and if nothing else refers to ``g``,
@@ -81,7 +81,7 @@ class Node:
             plain values.
         shape: the shape of the value.
         hooks: a list of callables and :class:`GradientBox`, or None.
-        code, instruction: the code object and the position in it that called the operation.
+        code, instruction: the code object that called the operation, and the position of the call in this code.
     """
 
     __slots__ = ("op", "inputs", "saved", "shape", "hooks", "code", "instruction", "__weakref__")
@@ -142,7 +142,7 @@ def new_node(
     shape: tuple[int, ...],
     place: tuple[CodeType, int] | None = None,
 ) -> Node:
-    """Return a node for an operation that was just called. ``place`` is its code position, if already known."""
+    """Return a node for an operation that was just called. ``place`` is the code position of the call, if known."""
     node = Node()
     node.op = op
     node.inputs = inputs
@@ -162,8 +162,8 @@ class GradientBox:
 
     Attributes:
         gradient: the retained gradient; None until a backward stores one.
-        adds: if False, as in Paddle, each backward replaces the gradient, in the order in which hooks were registered.
-            If True, as in PyTorch, each backward adds to it after all hooks have run.
+        adds: if False, as in Paddle, each backward replaces the gradient when the box's turn comes among the hooks, in
+            the order of registration. If True, as in PyTorch, each backward adds to it after all hooks have run.
     """
 
     __slots__ = ("gradient", "adds")
@@ -187,7 +187,7 @@ class History:
     """The state of one group of views.
 
     Attributes:
-        base: the array of the tensor with which the group began. Gradients of the group's node have its shape.
+        base: the array of the tensor with which the group began. It has the shape of the gradients of the group's node.
         node: the node of the value that the base's memory holds now, or None.
         version: the number of recorded writes to the group.
         retaining: weak references to the members that retain their gradient; None if there are none.
@@ -209,7 +209,7 @@ class History:
             self.note_retaining(base)
 
     def region_of(self, array: np.ndarray) -> Region:
-        """Locate ``array``, a view of the group's memory, in the memory of the base, whose extent is computed once."""
+        """Locate ``array``, a view of the group's memory, in the memory of the base. The base's extent is cached."""
         if self._extent is None:
             self._extent = extent_of(self.base)
         return self._extent.region_of(array)
@@ -325,7 +325,7 @@ def become_leaf(x: Any, leaf: Leaf) -> None:
         return
     if same_layout(x._array, history.base):
         history.node = leaf
-    else:  # its shape or strides changed since it became the base of the group
+    else:  # `x` shows the memory of the base in another shape or with other strides
         history.node = new_node(READ, (leaf,), (region_of(history.base, x._array),), history.base.shape)
     history.version += 1
     x._seen = history.version

@@ -1,9 +1,9 @@
 """Rules for the layout of results: the strides of the new arrays that operations compute.
 
-numpy often gives a result the order of its operands: ``np.tanh`` of a transposed array is transposed. In the engine,
-the class of the first operand decides: its method ``_layout_of`` returns the rule. The engine's tensors have Paddle's
-rule, which is that every result is contiguous; PyTorch's have a rule for each operation
-(:mod:`minitensor.torch.result_strides`). ``facts/layouts.json`` records the layouts of both libraries.
+numpy often gives a result the memory order of its operands: ``np.tanh`` of a transposed array is transposed. In the
+engine, the class of the first operand decides: its method ``_layout_of`` returns the rule. The engine's tensors have
+Paddle's rule, which is that every result is contiguous. The tensors of PyTorch's vocabulary have a rule for each
+operation (:mod:`minitensor.torch.result_strides`). ``facts/layouts.json`` records the layouts of both libraries.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-#: A rule returns the computed array in its layout, which may depend on the arrays of the operands.
+#: ``rule(result, operands)`` returns the array ``result`` in the prescribed layout. It may depend on the operands.
 Rule = Callable[[Any, Sequence[Any]], Any]
 
 
@@ -21,9 +21,9 @@ class Strided:
 
     Attributes:
         exist: True once any tensor is not contiguous. Until then, all results are contiguous, and operations test only
-            this attribute: to test the flags of an array takes 5% of the time of a small addition.
-        unusual: True once any tensor is contiguous, but has strides of dimensions of length 1 that a new tensor does
-            not have. No element depends on them, so only vocabularies that show such strides set this attribute.
+            this attribute, because testing the flags of an array takes 5% of the time of a small addition.
+        unusual: True once any contiguous tensor has a dimension of length 1 whose stride differs from that of a new
+            tensor. Such a stride addresses no element, so only vocabularies that show it set this attribute.
     """
 
     __slots__ = ("exist", "unusual")

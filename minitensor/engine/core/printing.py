@@ -42,7 +42,7 @@ def set_printoptions(
     sci_mode: bool | None = None,
     linewidth: int | None = None,
 ) -> None:
-    """Set how tensors are printed from now on. An argument that is omitted or None keeps its current value.
+    """Set how tensors are printed from now on. If an argument is omitted or None, the option keeps its value.
 
     precision: digits after the decimal point of a float that is not whole. Default 8.
     threshold: an array with more elements than this is summarised. Default 1000.

@@ -1,10 +1,10 @@
 """Regions: the cells of a group's memory that a view covers.
 
 A region describes memory, not indices: an offset, a shape and strides inside the stretch of memory (the extent) that
-the group's base spans. Therefore the regions of views of views need not be combined, and a base whose shape or strides
-have changed needs no special case. A view that was made by indexing the base itself is described by its index
-(:class:`Pick`) instead, because asking numpy for the address of an array takes three times as long as summing a small
-array.
+the group's base spans. Therefore the region of a view of a view is found like that of any view, and a base whose shape
+or strides have changed needs no special case. A view that was made by indexing the base itself is described by its
+index (:class:`Pick`) instead, because asking numpy for the address of an array takes three times as long as summing a
+small array.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Region(NamedTuple):
     dense: bool
 
     def within(self, g: np.ndarray) -> np.ndarray | None:
-        """Return the view's cells in ``g``, a gradient for the base, as a view of ``g``; None if there is none."""
+        """Return the view's cells in ``g``, a gradient for the base, as a view of ``g``; None if no view shows them."""
         return self.view.of(g.reshape(-1)) if self.dense and g.flags.c_contiguous else None
 
     def spread(self, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -156,7 +156,7 @@ class PartGradient:
         return self.region.spread(host_array(self.g), self.shape)
 
     def add_to(self, total: np.ndarray) -> bool:
-        """Add the part in place to ``total``, a gradient for the whole; return False if ``total`` has no view of it."""
+        """Add the part in place to ``total``, a gradient for the whole; False if no view of ``total`` is the part."""
         cells = self.region.within(total)
         if cells is None:
             return False
@@ -211,7 +211,7 @@ def span(array: np.ndarray) -> tuple[int, int]:
 
 
 def memory_of(array: np.ndarray) -> np.ndarray:
-    """Return all memory that ``array`` spans as a one-dimensional array that begins at its lowest address."""
+    """Return all memory that ``array`` spans as a one-dimensional array, beginning at the lowest address."""
     if array.size == 0:
         return array.reshape(-1)
     rising: Any = (*(slice(None, None, -1 if s < 0 else 1) for s in array.strides), ...)
@@ -252,7 +252,7 @@ def take_back(array: np.ndarray) -> None:
 
 
 def writeable(array: np.ndarray) -> bool:
-    """True if an array may be written. A GPU array may not if it overlaps itself or its memory is lent."""
+    """True if an array may be written. A GPU array may not be if it overlaps itself or is lent."""
     if type(array) is ndarray:
         return array.flags.writeable
     return not overlaps_itself(array) and not (_lent and id(owner_of(array)) in _lent)

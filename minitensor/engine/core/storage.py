@@ -1,7 +1,7 @@
 """Storage: the memory that holds the numbers.
 
 A storage is a buffer, its size in bytes and a version. Every write through any of its tensors raises the version by
-one. Its bytes are counted when it is created, and subtracted as soon as its last reference is dropped.
+one. The bytes of a storage are counted when it is created, and subtracted when the last reference to it is dropped.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Storage:
 
     Attributes:
         buffer: the array that owns the memory (any shape; dense).
-        nbytes: the bytes by which this storage raises the counter of memory.
+        nbytes: the counted bytes of the buffer; 0 for memory that the engine does not own.
         version: the number of writes so far.
         savers: weak references to the nodes that saved cells of this storage for backward; some nodes may be dead. None
             if there are none, so that writes need not look for any.
-        preserving: the versions before and after the last run of writes under "copy_on_write"; unset if there is none.
+        preserving: the versions before and after the last series of writes under "copy_on_write"; unset without one.
     """
 
     __slots__ = ("buffer", "nbytes", "version", "savers", "preserving", "__weakref__")
@@ -137,7 +137,7 @@ def _line_at(code: CodeType, instruction: int) -> int:
 
 
 class _EnginePackages(dict[Any, bool]):
-    """Cache by package name: True if the top-level package is in ``own``, so its frames are not the program's."""
+    """Cache by package name: True if ``own`` has its top-level package. Frames of the package are then skipped."""
 
     own = {"minitensor"}  # noqa: RUF012  # packages that call operations for the program add themselves
 
@@ -152,7 +152,7 @@ engine_packages = _EnginePackages()
 def calling_frame() -> FrameType:
     """Return the innermost frame outside the engine: the one that called the operation. Do not store it.
 
-    It is for callers inside the engine. Every engine frame in between costs 150 ns.
+    Only functions of the engine may call it. Every engine frame in between costs 150 ns.
     """
     return outside_engine(sys._getframe(2))
 

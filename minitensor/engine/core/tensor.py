@@ -2,8 +2,8 @@
 
 A tensor is an array header (shape, strides, offset, dtype), a reference to a
 :class:`~minitensor.engine.core.storage.Storage` and a position in a :class:`~minitensor.engine.core.history.History`.
-It is cheap: a view is a new tensor on an existing storage. The modules that define operations, views and indexing add
-them to the class.
+Views are cheap, because a view is a new tensor on an existing storage. The modules that define operations, views and
+indexing add them to the class.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Tensor(metaclass=TensorType):
 
     __slots__ = ("_array", "_storage", "_node", "_history", "_seen", "_extra", "__weakref__")
 
-    #: True in a vocabulary that renames operations. Nodes, events and errors use the engine's names.
+    #: True in a vocabulary that renames operations. Nodes, events and errors use the engine's names even there.
     _spelled_otherwise = False
     #: Maps the name of an operation to the rule for the layout of its result. As in Paddle, all results are contiguous.
     _layout_of = staticmethod(always_contiguous)
@@ -107,7 +107,7 @@ class Tensor(metaclass=TensorType):
     _seen: int
     _extra: Extra
 
-    if TYPE_CHECKING:  # attributes that other packages add to the class; operations of the table are found by name
+    if TYPE_CHECKING:  # attributes that other packages add to the class; `__getattr__` covers operations of the table
 
         def __getattr__(self, name: str) -> Any: ...
 
@@ -226,7 +226,7 @@ class Tensor(metaclass=TensorType):
 
     @property
     def stop_gradient(self) -> bool:
-        """True if no gradient is required. Setting False makes a tensor of floats a leaf; for others it is an error."""
+        """True if no gradient is required. Setting False makes a tensor of floats a leaf; other dtypes raise."""
         return self._current() is None
 
     @stop_gradient.setter
@@ -245,7 +245,7 @@ class Tensor(metaclass=TensorType):
             become_leaf(self, new_leaf(self._array.shape))
 
     def _resume(self) -> bool:
-        """Undo ``stop_gradient = True`` for a leaf. Return False for others, and after a change of array or group."""
+        """Undo ``stop_gradient = True`` for a leaf. Return False for other tensors, and if array or group changed."""
         extra = getattr(self, "_extra", None)
         if extra is None or extra.paused is None:
             return False
@@ -285,7 +285,7 @@ class Tensor(metaclass=TensorType):
 
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
-        """Copy the numbers of a tensor into the gradient, which is created if there is none. None removes it."""
+        """Copy the numbers of a tensor into the gradient, or into a new one if there is none. None removes it."""
         self._put_gradient(gradient, copies=True)
 
     def _leaf(self) -> Leaf | None:
@@ -358,7 +358,7 @@ class Tensor(metaclass=TensorType):
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Hook:
         """Call ``hook(gradient)`` in backward; a tensor that it returns replaces the gradient.
 
-        The hook belongs to the tensor's current value, not to those that later in-place operations make. RuntimeError
+        The hook belongs to the tensor's current value, not to the values after later in-place operations. RuntimeError
         is raised if no gradient is required, and TypeError if ``hook`` is not callable.
         """
         node = self._current()

@@ -24,7 +24,8 @@ class TensorType(type):
 def blanks(kind: type[Kind]) -> Callable[[], Kind]:
     """Return a function that allocates an empty tensor of ``kind``, which its caller fills in at once.
 
-    It skips the ``__call__`` of :class:`TensorType` and takes 20 ns less than ``object.__new__(kind)``.
+    The returned function skips the ``__call__`` of :class:`TensorType`, and is 20 ns faster than
+    ``object.__new__(kind)``.
     """
     allocate: Any = type.__call__.__get__(kind) if kind.__new__ is _new else functools.partial(_new, kind)
     return allocate  # type: ignore[no-any-return]  # no type describes a call of a class that skips its metaclass

@@ -67,19 +67,19 @@ EXPLAINED = ("explain", "explain_in_place", "explain_other", "explain_other_in_p
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """One function of a vocabulary.
+    """One function of a vocabulary: an operation in normal or in in-place form.
 
     Attributes:
-        name: its name in the vocabulary.
+        name: the name of the function in the vocabulary.
         row: the row that it computes.
         in_place: true for the in-place form of the row.
-        signature: its parameters, as source text.
+        signature: the parameters of the function, as source text.
         is_strict: true if parameters after ``*`` are keyword-only. If false, the function accepts these parameters by
             position, too, which saves 10 of 300 ns in each call; ``help()`` shows the ``*`` nevertheless.
-        prologue: its first statements; ``{_}`` becomes the underscore of the in-place operation.
+        prologue: the first statements of the function; ``{_}`` becomes "_" in the in-place form, and "" otherwise.
         parameters: the vocabulary's names for the row's operands and arguments, if they differ.
-        grad_name: the name of its node, if that differs from ``name``.
-        layout: the rule for the layout of its results, if the vocabulary has a special one for the row.
+        grad_name: the name that nodes of the function show, if it differs from ``name``.
+        layout: the rule for the layout of the results, if the vocabulary has a special rule for the row.
     """
 
     name: str
@@ -240,7 +240,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         return self._sources[name]
 
     def backward(self, row: Row, in_place: bool, on_tensors: bool) -> Callable[..., Any]:
-        """Return the backward of ``row`` as a function of its node and the gradient, on arrays or on tensors."""
+        """Return the backward of ``row``, a function of a node and its gradient, on arrays or on tensors."""
         key = row, in_place, on_tensors
         if key not in self._backward:
             name = backward_name(row, in_place, on_tensors)

@@ -16,8 +16,8 @@ def argmax(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
     Without ``axis`` it is the position in the flattened tensor.
 
     Returns:
-        An int64 tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
-        ``axis``, [] ([1, 1, ...] with ``keepdim``).
+        An int64 tensor of the shape of ``x`` without the dimension ``axis``, or with length 1 there if ``keepdim`` is
+        set. Without ``axis``, the shape is [], or [1, 1, ...] with ``keepdim``.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -33,8 +33,8 @@ def argmin(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
     Without ``axis`` it is the position in the flattened tensor.
 
     Returns:
-        An int64 tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
-        ``axis``, [] ([1, 1, ...] with ``keepdim``).
+        An int64 tensor of the shape of ``x`` without the dimension ``axis``, or with length 1 there if ``keepdim`` is
+        set. Without ``axis``, the shape is [], or [1, 1, ...] with ``keepdim``.
 
     Raises:
         IndexError: if ``x`` does not have that axis.

@@ -127,8 +127,8 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
 
 # ---------- reduce and out ----------
 
-#: The arguments ``reduce`` of ``put_along_axis`` that combine values with the old elements. Each is mapped to the last
-#: part of the name of its operation.
+#: The values of the argument ``reduce`` of ``put_along_axis`` that combine new values with old elements. Each is mapped
+#: to the end of the name of the operation that computes it.
 REDUCTIONS = {"add": "add", "mul": "multiply", "multiply": "multiply", "mean": "mean", "amin": "amin", "amax": "amax"}
 
 

@@ -72,7 +72,7 @@ def comparison_method(
     def compare(x: Tensor, y: Any) -> Any:
         if isinstance(y, NUMBERS):
             if isinstance(y, int) and not -LARGEST <= y < LARGEST:
-                y = math.inf if y > 0 else -math.inf  # every comparison with it has the same result
+                y = math.inf if y > 0 else -math.inf  # compares with every element as the integer does
             if x._array.dtype in HALVES:  # numpy does not round numbers to bfloat16
                 y = converted(np.asarray(y, np.float64), x._array.dtype)[()]  # a scalar has no device
             result = ufunc(x._array, y)

@@ -123,7 +123,7 @@ def _tensor_or_number(op: str, position: int, value: Any, partners: list[np.dtyp
 
 
 def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...]:
-    """Convert the operands of an in-place operation to tensors. It writes the operand at position ``target``.
+    """Convert the operands of an in-place operation to tensors. The operand at position ``target`` will be written.
 
     Raises:
         TypeError: if that operand is not a tensor, or if another one cannot be converted.
@@ -149,7 +149,7 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...
 
 
 def storable_number(op: str, value: Any, dtype: np.dtype) -> Any:
-    """Return a number as a ``dtype`` of integers (truncated) or bools stores it; return anything else unchanged.
+    """Truncate a number for a ``dtype`` of integers, or make it a bool for bools; return ``value`` unchanged otherwise.
 
     Raises:
         ValueError: if the truncated number does not fit.
@@ -177,7 +177,7 @@ def _cast_on_tensors(node: Any, g: Tensor) -> tuple[Tensor]:
     return (g if g._array.dtype == source else cast(g, source),)
 
 
-#: The operation of a conversion between floating dtypes. It saves the dtype of its input, which the gradient has, too.
+#: The operation of a conversion between floating dtypes. It saves the dtype of its input, to convert the gradient back.
 CAST = Operation("cast", _cast_backward)
 CAST.later = lambda: _cast_on_tensors
 
@@ -215,8 +215,9 @@ _WRAPPING = frozenset(
 def dtype_beside(op: str, target: Tensor, other: Tensor, error: type[Exception]) -> np.dtype:
     """Return the dtype to which ``other`` is converted before an in-place operation writes ``target``.
 
-    It is the dtype of ``target``, except for floats beside 16-bit floats. The operation then computes in float32 and
-    rounds its result once. If ``other`` were rounded first, numbers outside the 16-bit range would become inf or 0.
+    It is the dtype of ``target``, or float32 if ``target`` has 16-bit floats and ``other`` has floats. The operation
+    then computes in float32 and rounds its result once. If ``other`` were rounded first, numbers outside the 16-bit
+    range would become inf or 0.
 
     Raises:
         error: if an integer of ``other`` does not fit into the dtype of ``target``, which would change the result.

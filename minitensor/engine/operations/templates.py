@@ -368,7 +368,7 @@ def _takes_out_by_position(row: Row) -> bool:
 
 
 def _on_arrays(text: _Text, expression: str) -> str:
-    """Return ``expression``, which uses operands of the row, with their arrays instead."""
+    """Return ``expression`` with the arrays of the row's operands in place of the operands."""
     for x, array in text.array.items():
         expression = re.sub(rf"\b{x}\b", array, expression)
     return expression

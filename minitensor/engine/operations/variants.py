@@ -1,4 +1,4 @@
-"""Handle optional parameters that call another operation: ``alpha``, ``rounding_mode`` and ``dtype``."""
+"""Handle optional parameters for which another operation is called: ``alpha``, ``rounding_mode`` and ``dtype``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROUNDED = {"floor": "floor_divide", "trunc": "trunc_divide"}
 def scaled(op: str, redirect: Redirect, y: Any, alpha: Any) -> Any:
     """Return ``alpha * y`` for a tensor, an array, a number or a list of numbers. A product with a tensor is recorded.
 
-    Anything else is returned unchanged, because the operation refuses it.
+    Any other ``y`` is returned unchanged, because the operation refuses it.
     """
     factor = number(op, "alpha", alpha)
     if isinstance(y, (list, tuple)):

@@ -226,7 +226,7 @@ def _along(axis: int, ndim: int, n: int, stride: int) -> np.ndarray:
 
 
 def _grid(at: np.ndarray) -> Layout | None:
-    """Return the layout of the cells with the rising numbers ``at``, from 0 on; None if they form no regular grid."""
+    """Return the layout of the cells with the rising numbers ``at``, the first 0; None if they form no regular grid."""
     shape: list[int] = []
     strides: list[int] = []
     while at.size > 1:

@@ -1,7 +1,7 @@
 """Save an operand for the backward of the in-place operation that is about to overwrite it.
 
-Usually the operand is copied. If the gradient rules need only a bool for each element, these *marks* are saved instead,
-as packed bits.
+Usually the operand is copied. If the gradient rules need only a bool for each element, these bools (*marks*) are saved
+instead, as packed bits.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def copy_of(a: np.ndarray) -> Saved:
 
 
 def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *nodes: Node | None) -> Saved:
-    """Save an operand ``b`` that shares the storage of ``x``, which is about to be overwritten.
+    """Save an operand ``b`` that shares its storage with ``x``, if ``op`` is about to overwrite ``x``.
 
     Args:
         own: the saved copy of ``x``, if the rules need ``x``, too.
@@ -63,7 +63,7 @@ def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *nodes: No
         view = Patch(Cells.of(a), own[0], storage=own[1]).view_for(b) if a.dtype == b.dtype else None
         if view is not None:  # `b` is a view of `x`: save the same view of the copy
             return view, own[1], 0
-    # If `b` is not overwritten, it is valid after the write, which raises the version by one.
+    # If `b` is not overwritten, it is valid at the next version, too, which the storage has after the write.
     if not touch(a, b):
         return b, x._storage, x._storage.version + 1
     if modes.policy == "2.5":
@@ -79,7 +79,7 @@ def saved_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *nodes
         nodes: the nodes of the operands, for the error.
 
     Raises:
-        ValueError: if ``x`` is given, under the policy "2.5".
+        ValueError: under the policy "2.5", if ``x`` is given.
     """
     if x is not None and modes.policy == "2.5":
         raise needs_own_input(op, x, *nodes)

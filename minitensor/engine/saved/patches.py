@@ -26,7 +26,7 @@ class Patch:
         cells: the preserved cells.
         values: the values of the cells, in their order.
         holders: the number of saved tensors that need the patch; 0 if one of them does not need all its cells.
-        storages: the storages that count its bytes: that of the values, then those of the cells' index arrays.
+        storages: the storages that count the patch's bytes: one for ``values``, one for each index array of ``cells``.
     """
 
     __slots__ = ("cells", "values", "holders", "storages")
@@ -42,7 +42,7 @@ class Patch:
         return sum(storage.nbytes for storage in self.storages)
 
     def view_for(self, array: np.ndarray) -> np.ndarray | None:
-        """Return the old values of ``array`` as a view of the patch; None if it is not a stretch that has them all."""
+        """Return the old values of ``array`` as a view; None if the patch is no stretch, or lacks some of them."""
         cells = Cells.of(array)
         if not self.cells.is_stretch or cells.begin < self.cells.begin or cells.end > self.cells.end:
             return None
@@ -51,7 +51,7 @@ class Patch:
         return stretch.reshape(array.shape) if cells.layout is None else cells.layout.of(stretch)
 
     def put(self, memory: np.ndarray, begin: int) -> None:
-        """Write the values into ``memory``, whose first element is the cell ``begin``. Cells outside it are skipped."""
+        """Write the values into ``memory``, whose first element is the cell ``begin``. Skip cells outside."""
         cells = self.cells
         shift = cells.begin - begin
         if shift >= memory.size or shift + cells.extent <= 0:
@@ -76,7 +76,7 @@ class Patch:
 
 
 def joined(patches: Sequence[Patch]) -> Patch:
-    """Return one patch for several patches of the same saved tensors, which have no cell in common."""
+    """Join patches into one. They must have no cell in common, and be needed by the same saved tensors."""
     numbers = np.concatenate([patch.cells.numbers() for patch in patches])
     order = np.argsort(numbers, kind="stable")
     cells = Cells.at(numbers[order], patches[0].cells.itemsize)
@@ -113,8 +113,8 @@ class SaveGroup:
     """Saved tensors that show the same cells and have the same patches.
 
     Attributes:
-        members: the saved tensors, as pairs of a node and a position in its ``saved``.
-        array: the array that each of them has.
+        members: the saved tensors, each as a node and a position in ``node.saved``.
+        array: the array of the first of them; those of the others show the same cells.
         cells: the cells of ``array``.
         patches: the patches of earlier writes.
         left: the number of cells that no patch preserves yet.
@@ -150,7 +150,7 @@ class SaveGroup:
 def preserved(
     groups: list[SaveGroup], storage: Storage, array: np.ndarray, whole: bool, written: Cells, own: Any
 ) -> list[tuple[Patch, list[SaveGroup]]]:
-    """Return patches of the cells that a write overwrites and saved tensors need, each with the groups that need it.
+    """Return patches of the overwritten cells that saved tensors need, each patch with the groups that need it.
 
     If a copy of all written cells exists already (``own``), or takes less memory than patches with index arrays, it is
     the only patch. The function sets ``taken`` of each group.
@@ -193,7 +193,7 @@ def _whole(group: SaveGroup) -> tuple[Patch, list[SaveGroup]]:
 
 
 def _parts(groups: list[SaveGroup], written: Cells) -> tuple[list[SaveGroup], list[tuple[Cells, list[SaveGroup]]]]:
-    """Return the groups that need written cells, and parts of these cells, each with the groups that need it."""
+    """Return the groups that need written cells, and the needed cells in parts, each with the groups that need it."""
     parts: list[tuple[int, np.ndarray, list[SaveGroup]]] = []
     for group in groups:
         begin, marks = group.needed(written)
@@ -213,8 +213,8 @@ def _divide(
 ) -> list[tuple[int, np.ndarray, list[SaveGroup]]]:
     """Return ``parts`` divided further, for another ``group`` that needs the cells marked in ``marks``.
 
-    A part has a first cell, marks for the cells from there on, and the groups that need all the marked cells. The marks
-    are overwritten.
+    A part has a first cell, marks for the cells from there on, and the groups that need all the marked cells. The
+    function overwrites the marks that it is given.
     """
     divided = []
     for start, theirs, others in parts:
@@ -234,7 +234,7 @@ def _divide(
 
 
 def add(patch: Patch, groups: list[SaveGroup]) -> None:
-    """Add ``patch`` to ``groups``. If one of them has many patches, join the new one with small ones that all share."""
+    """Add ``patch`` to ``groups``. If a group has many patches, join it with small patches that all groups have."""
     small: list[Patch] = []
     if patch.holders and any(len(group.patches) >= MANY for group in groups):
         shared = set.intersection(*({id(each) for each in group.patches} for group in groups))

@@ -23,7 +23,7 @@ from minitensor.engine.saved.patches import Patch, restored
 if TYPE_CHECKING:
     from minitensor.engine.core.history import Node, Saved
 
-#: A node and the position of a saved tensor in its ``saved``.
+#: A saved tensor: the node that saved it, and its position in ``node.saved``.
 Member = tuple["Node", int]
 
 #: The value of ``Node.saved`` after backward has freed the saved tensors.
@@ -44,8 +44,8 @@ def remember(storage: Storage, node: Node, ref: Any = weakref.ref) -> None:
 def tidy(savers: list[Any]) -> None:
     """Drop dead savers, so that the list of a storage that a million operations save stays small.
 
-    ``remember`` calls this function at every 64th entry. The cost per entry is constant, because the list is scanned
-    only when its length is a power of two. It changes only if more than a quarter of the savers are dead.
+    ``remember`` calls this function at every 64th entry. The list is scanned only if its length is one less than a
+    power of two, so the cost per entry is constant. It is shortened only if about a quarter or more of it is dead.
     """
     count = len(savers) + 1
     if count & (count - 1) == 0:
@@ -68,8 +68,8 @@ class Preserved:
     Attributes:
         version: the version at which it was saved.
         patches: the preserved bytes. The oldest patch comes first, and takes precedence if two share a cell.
-        left: the number of its cells that have not been overwritten, which are in no patch.
-        noted: a copy of all values under ``check_foreign_writes``, in which case ``patches`` may be empty; else None.
+        left: the number of the tensor's cells that are in no patch, because they have not been overwritten.
+        noted: under ``check_foreign_writes``, a copy of all values (``patches`` may then be empty); otherwise None.
     """
 
     __slots__ = ("version", "patches", "left", "noted")
@@ -110,7 +110,7 @@ def is_intact(saved: Saved) -> bool:
 
 
 def recovered(node: Node, name: str, saved: Saved) -> np.ndarray:
-    """Return the saved array with the values that it had when ``node`` saved it. Errors use its ``name`` in the rules.
+    """Return the saved array with the values that it had when ``node`` saved it. Errors contain ``name``.
 
     Raises:
         RuntimeError: if the values are or may be lost; or, under ``check_foreign_writes``, if they were written from

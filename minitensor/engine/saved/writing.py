@@ -104,7 +104,7 @@ class Plan:
         preserves: true if the policy is "copy_on_write".
         groups: under this policy, the groups of saved tensors that share bytes with the write.
         patches: the patches that will preserve these bytes, each with the groups that need it.
-        lost: the saved tensors whose bytes will be lost, as pairs of a node and a position in its ``saved``.
+        lost: the saved tensors whose bytes will be lost, each as a node and a position in ``node.saved``.
         spoiled: under another policy, the saved tensors that have patches and share no byte with the write. The new
             version makes them stale, so their patches are freed.
     """
@@ -117,7 +117,8 @@ class Plan:
         self.patches: list[tuple[Patch, list[SaveGroup]]] = []
 
 
-#: Plans of writes that overwrite no needed bytes: the first only logs the line, the second also sets ``preserving``.
+#: Plans of writes that overwrite no needed bytes. After the write, its line is logged; with the second plan, the
+#: storage's ``preserving`` is set, too.
 NOTHING_LOST, NOTHING_TO_PRESERVE = Plan(False, []), Plan(True, [])
 
 
@@ -185,7 +186,7 @@ def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[
         if is_needed:
             living[link] = None
     if type(storage.savers) is list:
-        # Keep an empty list if a value is lost: its error may name a later write, and without a list none is logged.
+        # Keep an empty list if a value is lost: its error may name a later write, which is logged only with a list.
         storage.savers = list(living) if living or lost else None
     else:
         storage.savers[:] = living  # type: ignore[index]  # a list of ``sharing.foreign_writes``
@@ -204,7 +205,7 @@ def before_write_of_part(
 
 
 def index_written(array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]]) -> Any:
-    """Return the tuple that, as an advanced index, selects the written part of ``array``; None if there is none."""
+    """Return the tuple that, as an advanced index, selects the written part of ``array``; None if it is a view."""
     shown, index = part()
     if shown is not array:
         return None

@@ -99,7 +99,7 @@ def dlpack(
 
 # ---------- bfloat16, for which numpy makes no capsules ----------
 
-#: Type codes of DLPack, and the byte offset of the type code in the structure of a capsule, by the name of the capsule.
+#: Type codes of DLPack, and where the structure of a capsule has the type code: byte offsets by the capsule's name.
 UINT, BFLOAT = 1, 4
 _CODE_AT = {b"dltensor": 20, b"dltensor_versioned": 52}
 
@@ -117,11 +117,11 @@ def _code_of(capsule: Any) -> Any:
 
 
 class _Capsule:
-    """An argument of ``np.from_dlpack``, whose ``__dlpack__`` returns an existing capsule.
+    """An argument for ``np.from_dlpack``: an object whose ``__dlpack__`` returns an existing capsule.
 
     Attributes:
-        is_bfloat16: True if the capsule had bfloat16. Its type code is changed to uint16, because numpy cannot read
-            bfloat16 from a capsule.
+        is_bfloat16: True if the type code of the capsule was that of bfloat16. The code is changed to that of uint16,
+            because numpy cannot read bfloat16 from a capsule.
     """
 
     def __init__(self, capsule: Any) -> None:
@@ -141,7 +141,8 @@ def from_dlpack(source: Any) -> Tensor:
     """Return a tensor that shares the memory of ``source``, which has ``__dlpack__`` or is a capsule.
 
     The tensor requires no gradient. It is read-only if the library that created the capsule marks the memory as
-    read-only. A capsule without a version has no such mark; then the tensor is read-only if numpy's array of it is.
+    read-only. A capsule without a version has no such mark; then the tensor is read-only if numpy returns a read-only
+    array for the capsule.
 
     Raises:
         TypeError: for any other object, and for dtypes that tensors do not support.

@@ -68,8 +68,8 @@ def written_outside(
     """Return the error for a saved tensor that was overwritten from outside the engine.
 
     Args:
-        name: its name in the gradient rules.
-        then, now: its elements when it was saved, and now.
+        name: the name of the tensor in the gradient rules.
+        then, now: the elements of the tensor when it was saved, and now.
         changed: a mask of the elements that differ.
     """
     array, storage, version = saved
@@ -142,7 +142,7 @@ _copying: weakref.WeakSet[Storage] = weakref.WeakSet()
 
 
 def _copy_from_now(storage: Storage) -> None:
-    """If the check is on, copy every tensor that is saved from ``storage``, which is shared, from now on."""
+    """If the check is on, copy all tensors that were saved from the shared ``storage``, or will be."""
     if checking.on and gpu_of(storage.buffer) is None:
         # Replace the list even if it is a CopyingSavers: a tensor saved while the storage was not shared has no copy.
         storage.savers = CopyingSavers(storage)

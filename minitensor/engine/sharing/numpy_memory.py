@@ -158,10 +158,10 @@ def from_numpy(array: np.ndarray) -> Tensor:
     share memory, the tensor is read-only. Its bytes are not counted, because numpy owns them.
 
     Raises:
-        TypeError: if ``array`` is not an array, or of a subclass that may hold more than numbers, such as a masked
+        TypeError: if ``array`` is not an array, or is of a subclass that may hold more than numbers, such as a masked
             array; or if tensors do not support its dtype or byte order.
-        ValueError: if its elements are not aligned to their size; or if only a part of its memory is shared already, or
-            all of it with another dtype.
+        ValueError: if the elements are not aligned to their size, if only a part of the memory is shared already, or if
+            all of it is shared already, but with another dtype.
     """
     return borrow("from_numpy", as_plain_array("from_numpy", array))
 
@@ -272,7 +272,7 @@ def _around(array: np.ndarray) -> np.ndarray:
 
 
 def _owned_range(array: np.ndarray) -> tuple[int, int]:
-    """Return the address range of all memory of the owner of ``array``; that of ``array`` if its size is unknown."""
+    """Return the address range of all memory of the owner of ``array``; that of ``array`` if the owner's is unknown."""
     owner, base = array, array.base
     while base is not None:
         if isinstance(base, np.ndarray):

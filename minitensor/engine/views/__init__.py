@@ -1,1 +1,1 @@
-"""Views: tensors that share a storage by part, shape or index, and in-place changes that write no elements."""
+"""Views (parts, other shapes and other dtypes of the same storage), and in-place changes that write no elements."""

@@ -139,7 +139,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
     Raises:
         IndexError: if the index is out of range, or has lists of unequal lengths.
-        TypeError: if a part of the index is of another type, or on another device than ``x``.
+        TypeError: if a part of the index has a wrong type, or is on another device than ``x``.
         ValueError: if a slice has step 0.
     """
     plain, advanced = _plain(index, x._array)
@@ -324,8 +324,9 @@ def set_value(x: Tensor, value: Any) -> None:
     constant, and the gradient of the previous value is 0.
 
     Raises:
-        ValueError: if the shapes differ.
-        TypeError: if ``value`` is not made of numbers.
+        ValueError: if the shapes differ, or if ``x`` is a view of a leaf that requires a gradient, in grad mode.
+        TypeError: if ``value`` is not made of numbers, or is a tensor or array of another dtype.
+        RuntimeError: if ``x`` is read-only, or if its elements share memory.
     """
     if isinstance(value, (Tensor, np.ndarray)):
         given = value if isinstance(value, Tensor) else to_tensor(value)

@@ -102,7 +102,7 @@ def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...]
     node = x._current()
     refuse_leaf(x, op)
     if type(node) is Leaf:
-        # If elements share memory, the layout may be unchanged, although the elements of the gradient change places.
+        # If elements share memory, the gradient may have to be reordered although the layout remains the same.
         if overlaps_itself(array) or not same_layout(array, x._array):
             reshape_leaf(x, register_layout(array), lambda g: op.forward(g, *saved))
     else:

@@ -2,7 +2,7 @@
 
 Nothing is converted. The result is a detached alias: it shares the storage and its version, and no gradient passes
 through it, because bytes of another dtype have no derivative. In PyTorch, too, the view requires no gradient. In Paddle
-it does, and backward reads the bytes of its gradient as the other dtype, which gives meaningless numbers.
+it does, and backward reads the bytes of the view's gradient as the other dtype, which gives meaningless numbers.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from minitensor.engine.events import ViewCreated, watch
 
 
 def read_as(x: Tensor, dtype: DType, error: Callable[[str, str, int], Exception]) -> Tensor:
-    """Return a detached alias of ``x`` whose elements are the same bytes as ``dtype``.
+    """Return a detached alias of ``x`` that reads the same bytes as elements of ``dtype``.
 
-    The last dimension becomes longer or shorter by the ratio of the two sizes; the other dimensions stay.
+    The last dimension becomes longer or shorter by the ratio of the two element sizes; the other dimensions
+    keep their lengths.
 
     Args:
         error: a function that creates the exception from three values: the part of the layout that prevents the view, a

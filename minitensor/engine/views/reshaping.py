@@ -36,8 +36,9 @@ VIEW, RESHAPE, SQUEEZE, UNSQUEEZE, RESHAPE_, SQUEEZE_, UNSQUEEZE_, FLATTEN_ = (
 def _full_shape(op: str, x: Tensor, shape: Any) -> tuple[int, ...]:
     """Return ``shape`` with the computed length in place of -1 and, as in Paddle, the old length in place of 0.
 
-    If ``x`` has no elements, a 0 is a length, and -1 is 0 if no other length is. If the new shape has as many zeros as
-    the old one, the other lengths determine -1. These are the rules of Paddle 3.3; Paddle 2.6 has others.
+    If ``x`` has no elements, a 0 is a length, and -1 becomes 0 if the shape has no 0. If the new shape has as many
+    zeros as the old one, -1 is computed from the lengths that are not 0. These are the rules of Paddle 3.3; Paddle 2.6
+    has others.
     """
     old = x._array.shape
     given = as_lengths(op, shape)
@@ -67,7 +68,7 @@ def _same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None
 
 
 def _viewed(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return a view of ``array`` in another shape; None where Paddle copies: also a number that gets dimensions."""
+    """Return a view of ``array`` in another shape; None if the layout needs a copy, or if a number gets dimensions."""
     return None if shape and not array.ndim else _same_memory(array, shape)
 
 
@@ -269,11 +270,11 @@ def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | No
 
 
 def unflatten(x: Tensor, axis: int, shape: Any, name: str | None = None) -> Tensor:
-    """Return a view of ``x`` with the dimension ``axis`` split into several.
+    """Return ``x`` with the dimension ``axis`` split into several: a view if the layout allows that, else a copy.
 
     Args:
-        shape: lengths whose product is that of ``axis``; one of them may be -1, which is computed. As in Paddle, a 0
-            is the length that ``x`` has at the position where the 0 is in the shape of the result.
+        shape: lengths whose product is the length of ``axis``; one of them may be -1, which is computed. As in Paddle,
+            a 0 that becomes dimension i of the result is replaced by the length of dimension i of ``x``.
 
     Raises:
         ValueError: if the product of the lengths is not the length of ``axis``.

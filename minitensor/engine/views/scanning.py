@@ -42,7 +42,7 @@ def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = N
     ``dtype`` converts the tensor, on a new storage. A leaf that requires a gradient is refused.
 
     Returns:
-        ``x`` itself, of its shape, or [n] without ``axis``.
+        ``x`` itself, in its shape; flattened to [n] without ``axis``.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -58,7 +58,7 @@ def cumprod_(x: Tensor, dim: Any = None, dtype: Any = None, name: str | None = N
     ``dtype`` converts the tensor, on a new storage. A leaf that requires a gradient is refused.
 
     Returns:
-        ``x`` itself, of its shape, or [n] without ``dim``.
+        ``x`` itself, in its shape; flattened to [n] without ``dim``.
 
     Raises:
         IndexError: if ``x`` does not have that dimension.

@@ -53,7 +53,7 @@ def _move_to(x: Tensor, array: np.ndarray, op: str) -> None:
 
 
 def _refuse_read_only(x: Tensor, op: str) -> None:
-    """Raise RuntimeError if the memory of ``x`` is read-only. A new storage would silently end its sharing."""
+    """Raise RuntimeError if the memory of ``x`` is read-only. Moving ``x`` would silently end the sharing."""
     if not writeable(x._array) and read_only(x._array):
         raise read_only_target(op, x)
 
@@ -167,8 +167,9 @@ def set_(
 ) -> Tensor:
     """Make ``x`` equal to ``source.as_strided(shape, stride, offset)``, which shares the storage of ``source``.
 
-    Nothing is written. ``x`` leaves its group and joins that of ``source``, with its dtype, version and history; under
-    ``no_grad``, ``x`` becomes a detached alias. Former views of ``x`` keep the old storage.
+    Nothing is written. ``x`` leaves its group, joins that of ``source``, and gets the dtype, version and history of
+    ``source``. Under ``no_grad``, if ``source`` requires a gradient, ``x`` becomes a detached alias. Former views of
+    ``x`` keep the old storage.
 
     Args:
         source: the tensor whose storage ``x`` will share. None makes ``x`` empty (shape [0], on a storage of 0 bytes).

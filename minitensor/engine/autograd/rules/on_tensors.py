@@ -3,8 +3,8 @@
 Every function corresponds to its namesake in :mod:`minitensor.engine.operations.rules.on_arrays`, but uses operations
 that have gradients themselves. Masks and counts have no gradient and are computed on arrays.
 
-Where ``where`` does not select an element of a branch, the argument of the branch is replaced by a harmless number. It
-would not suffice to replace the result, because the gradient 0 times an infinite slope is nan.
+If ``where`` discards elements of a branch, these elements are replaced by a harmless number before the branch is
+computed. It would not suffice to replace its result, because the gradient 0 times an infinite slope is nan.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def beside(g: Tensor, x: Tensor) -> Tensor:
 
 
 def rounded_to(gradients: Sequence[Tensor | None], dtype: np.dtype) -> list[Tensor | None]:
-    """Return gradients in a 16-bit ``dtype``. Some are float32, because an operand may be float32 beside 16 bits."""
+    """Return gradients in a 16-bit ``dtype``. Some may be float32, if an operand is a float32 number."""
     return [g if g is None or g._array.dtype == dtype else cast(g, dtype) for g in gradients]
 
 
@@ -73,7 +73,7 @@ def spread(g: Tensor, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Tenso
 
 
 def along(shape: tuple[int, ...], axis: Any) -> int:
-    """Return the number of elements in each reduction."""
+    """Return the number of elements that a reduction along ``axis`` combines into one."""
     return on_arrays.along(shape, axis)
 
 
@@ -87,7 +87,7 @@ def to_extremes(g: Tensor, x: Tensor, out: Tensor, axis: Any, keepdim: bool) -> 
 
 
 def product_of_others(x: Tensor, axis: Any) -> Tensor:
-    """Return for every element the product of the others in its reduction. This takes memory for all their pairs."""
+    """Return, for every element, the product of the others in its reduction. It stores all pairs of elements."""
     shape = x._array.shape
     reduced = axes(shape, axis)
     kept = [i for i in range(len(shape)) if i not in reduced]

@@ -77,7 +77,7 @@ def added_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: S
 
 
 def shares_along(g: Tensor, indices: Tensor, axis: int, include_self: bool, broadcast: bool) -> Tensor:
-    """Return for every element of ``g`` one over the number of values in its mean."""
+    """Return, for every element of ``g``, 1 divided by the number of values whose mean it is."""
     return constant(on_arrays.shares_along(g._array, indices._array, axis, include_self, broadcast))
 
 
@@ -115,7 +115,7 @@ def _product_before(running: Tensor, turns: list[np.ndarray], place: np.ndarray,
 
 
 def _align(values: Tensor, wanted: Shape, broadcast: bool) -> Tensor:
-    """Return ``values``, broadcast or cut off to the shape ``wanted`` of the index."""
+    """Return ``values``, broadcast or cut off to the shape of the index, ``wanted``."""
     have = values._array.shape
     if not broadcast and len(have) == len(wanted) and values.size != 1:
         covered = np.arange(values.size, like=values._array).reshape(have)[tuple(slice(0, n) for n in wanted)]
@@ -133,7 +133,7 @@ def multiplied_along(
     broadcast: bool,
     shape: Shape,
 ) -> Tensor:
-    """Return the gradient of the values of a product."""
+    """Return the gradient of the values by which the elements of ``arr`` were multiplied."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
     slopes = factors_along(arr, indices, values, axis, include_self, broadcast)
     return fitted_to(_take(g, flat, spread) * slopes, shape, broadcast)

@@ -78,7 +78,7 @@ def power_log(g: Array, x: Array, out: Array) -> Array:
 
 
 def _with_axes(result: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Array:
-    """Return the result of a reduction with the reduced axes, of length 1."""
+    """Return the result of a reduction in the shape with ``keepdim``: the reduced axes have length 1."""
     if keepdim:
         return result
     over = axes(shape, axis)
@@ -96,7 +96,7 @@ def spread(g: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Array:
 
 
 def along(shape: tuple[int, ...], axis: Any) -> int:
-    """Return the number of elements in each result of a reduction."""
+    """Return the number of elements that a reduction along ``axis`` combines into one."""
     return math.prod([shape[i] for i in axes(shape, axis)])
 
 
@@ -127,7 +127,7 @@ def product_of_others(x: Array, axis: Any) -> Array:
 
 
 def _result_matrix(g: Array, x_is_vector: bool, y_is_vector: bool) -> Array:
-    """Return the gradient of a matrix product with the dimensions of length 1 that vectors lack."""
+    """Return the gradient of a matrix product, with a dimension of length 1 added for each operand that is a vector."""
     if x_is_vector:
         g = np.expand_dims(g, -1 if y_is_vector else -2)
     if y_is_vector:

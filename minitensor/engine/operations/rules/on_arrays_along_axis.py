@@ -68,7 +68,7 @@ def added_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Sha
 
 
 def shares_along(g: Array, indices: Array, axis: int, include_self: bool, broadcast: bool) -> Array:
-    """Return for every element of ``g`` the share of each value in its mean: 1 over the number of values."""
+    """Return, for every element of ``g``, 1 divided by the number of values whose mean it is."""
     flat, _ = positions(indices, g.shape, axis, broadcast)
     whole = np.ones_like(g, order="C")
     if flat.size:
@@ -106,7 +106,7 @@ def factors_along(arr: Array, indices: Array, values: Array, axis: int, include_
 def multiplied_along(
     g: Array, arr: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool, shape: Shape
 ) -> Array:
-    """Return the gradient of the values of a product."""
+    """Return the gradient of the values by which the elements of ``arr`` were multiplied."""
     flat, spread = positions(indices, g.shape, axis, broadcast)
     with np.errstate(all="ignore"):
         slopes = factors_along(arr, indices, values, axis, include_self, broadcast)
@@ -125,7 +125,7 @@ def winners_along(out: Array, indices: Array, values: Array, axis: int, broadcas
 def ties_along(
     kept: Array, out: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool
 ) -> Array:
-    """Return for every element of the result how many values equal it, including that of ``arr``; at least 1."""
+    """Return for every element of the result how many values equal it, at least 1; ``include_self`` counts ``arr``."""
     flat, _ = positions(indices, out.shape, axis, broadcast)
     ties = kept.astype(out.dtype, order="C")
     if flat.size:

@@ -30,7 +30,7 @@ def sinc_slope(x: Array) -> Array:
 
 
 def logit_gradient(g: Array, x: Array, eps: float) -> Array:
-    """Return ``g / (x * (1 - x))``; 0 outside ``eps`` and ``1 - eps``, or nan outside 0 and 1 without ``eps``."""
+    """Return ``g / (x * (1 - x))``; 0 below ``eps`` or above ``1 - eps``; without ``eps``, nan outside 0 to 1."""
     low, beyond = (0.0, math.nan) if eps == NO_BOUND else (eps, 0.0)
     outside = (x < low) | (x > 1 - low)
     # The absolute value changes -0.0 to 0.0, so that the slope is inf and not -inf.

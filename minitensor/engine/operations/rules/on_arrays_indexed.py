@@ -1,7 +1,7 @@
 """Helpers of the rules on arrays for indexed, masked and diagonal operations.
 
-Overwritten elements get 0 by selection, never by multiplication. If several values were assigned to one position, the
-last one gets the gradient.
+The gradient of overwritten elements is set to 0, never multiplied by 0, because inf and nan times 0 are nan. If several
+values were assigned to one position, the last one gets the gradient.
 """
 
 from __future__ import annotations
