@@ -117,9 +117,9 @@ class Refusal(NamedTuple):
 
 
 class Discovery(NamedTuple):
-    """The recorder meets ``tensor`` for the first time although no event reported its creation.
+    """No event reported the creation of ``tensor``, or its last write.
 
-    An engine emits it before the operation that uses the tensor.
+    An engine emits this event before the events of the operation that uses the tensor.
     """
 
     tensor: Tensor

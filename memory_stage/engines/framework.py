@@ -1,4 +1,4 @@
-"""What the engines of PyTorch and Paddle have in common: answers, a guard against errors, patches, library threads."""
+"""Common parts of the engines of PyTorch and Paddle: answers, a guard against errors, patches, threads of libraries."""
 
 from __future__ import annotations
 

@@ -5,12 +5,13 @@ ledger (:mod:`memory_stage.model`) stores keys, texts and weak references from t
 storage or a node.
 
 * **No answer has a side effect.** A method updates no view, creates no node, allocates nothing that a meter counts,
-  increments no version and keeps nothing alive. It does not read a property of a tensor that does one of these.
+  increments no version and keeps nothing alive. It reads no property of a tensor if the reading has such an effect.
 * A tensor is an object of the program, so the recorder uses its ``id`` and a weak reference. Storages and nodes are
   handles that only the engine understands. While a storage or node lives, :meth:`Engine.key` returns the same key for
   all its handles, and :meth:`Engine.weak` returns a weak reference to it.
-* Positions and strides are counted in **cells**, the elements of the storage; sizes in bytes; versions in writes. If
-  the elements of a tensor have another size than the cells of its storage, :func:`in_cells` converts its layout.
+* Positions and strides are counted in **cells**, which are the elements of the storage. Sizes are in bytes, and a
+  version is a number of writes. If the elements of a tensor have another size than the cells of its storage,
+  :func:`in_cells` converts its layout.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class CellLayout(NamedTuple):
 
 
 class Elements(NamedTuple):
-    """The layout of a tensor in elements, used if elements and cells differ in size; ``itemsize`` in bytes."""
+    """The layout of a tensor in elements, used if elements and cells differ in size. ``itemsize`` is in bytes."""
 
     shape: list[int]
     strides: list[int]
@@ -54,14 +55,14 @@ class Elements(NamedTuple):
 
 
 class StorageView(NamedTuple):
-    """A tensor's view of its storage.
+    """The way in which a tensor uses its storage.
 
     Attributes:
         dtype: the name of the dtype, such as ``float32``.
         requires_gradient: True if the tensor requires a gradient, so that its value has a node.
         leaf: True if the tensor is a leaf or has no node; False for a view of a leaf.
-        elements: the layout in elements if these differ in size from the cells, otherwise None. ``layout`` then has the
-            cells that contain the elements.
+        elements: None if elements and cells have the same size. Otherwise this is the layout in elements, and
+            ``layout`` has the cells that contain the elements.
     """
 
     layout: CellLayout
@@ -246,10 +247,10 @@ class Engine(Protocol):
         """True for a tensor that the program made; False for one that an operation made of a Python number."""
 
     def storage_view(self, x: Tensor) -> StorageView:
-        """Return the tensor's view of its storage."""
+        """Describe how the tensor uses its storage."""
 
     def storage(self, x: Tensor) -> Storage:
-        """Return the storage of ``x``, or its version counter if it shares memory but not its versions."""
+        """Return the storage of ``x``; its version counter if it shares a storage's memory but not the versions."""
 
     def version(self, x: Tensor) -> int:
         """Return the version of :meth:`storage`."""
@@ -302,7 +303,7 @@ class Engine(Protocol):
         """Return a key that identifies a storage or a node while it lives."""
 
     def weak(self, thing: Storage | Node, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
-        """Return a weak reference to a storage or a node, which calls ``on_freed`` with itself when that is freed."""
+        """Return a weak reference to a storage or a node. When this is freed, ``on_freed`` gets the weak reference."""
 
     def below(self, storage: Storage) -> Storage | None:
         """Return the storage below a separate version counter; None for any other storage."""
@@ -325,7 +326,7 @@ class Engine(Protocol):
     # ----- writes -----
 
     def written(self, x: Tensor, where: Any) -> CellLayout | np.ndarray:
-        """Return the cells that a write through ``x`` covered, as a layout or as the sorted numbers of the cells."""
+        """Return the cells that a write through ``x`` covered, as a layout or as the sorted indices of the cells."""
 
     def nodes_of_write(self, x: Tensor) -> list[tuple[Node, bool]]:
         """Return the nodes of the new value after a write through ``x``: the node of the view group, then that of
@@ -384,7 +385,7 @@ class Engine(Protocol):
         """Return the shared storage that an array is a view of; None without one, or if their cells differ in size."""
 
     def storage_view_of_array(self, storage: Storage, array: np.ndarray) -> StorageView:
-        """Return the view that the array has of the storage."""
+        """Describe how the array uses the storage."""
 
     def bits(self, storage: Storage) -> np.ndarray | None:
         """Return the cells of a storage as unsigned integers, without copying; None if it is empty or on a GPU."""
@@ -408,7 +409,11 @@ def in_cells(own: CellLayout, size: int, cell: int) -> CellLayout:
 
 
 def numbers_in_cells(numbers: np.ndarray, size: int, cell: int) -> np.ndarray:
-    """Return the sorted numbers of the cells of ``cell`` bytes that elements of ``size`` bytes occupy."""
+    """Return the sorted indices of the cells of ``cell`` bytes that elements of ``size`` bytes occupy.
+
+    Args:
+        numbers: the sorted indices of the elements.
+    """
     if size > cell:
         times = size // cell
         numbers = (numbers.reshape(-1, 1) * times + np.arange(times)).reshape(-1)

@@ -22,7 +22,7 @@ from memory_stage.engines import protocol
 from memory_stage.engines.events import Event, Listener, Omission, ignore
 from memory_stage.engines.protocol import Engine, Node, Storage, Tensor
 
-#: Maps the module that a program imports to the module of its engine, whose function ``engine()`` returns it.
+#: Maps the module that a program imports to the module of its engine, in which ``engine()`` returns the engine.
 #: ``engine()`` raises :class:`NotRecordable` if this version of the framework cannot be recorded.
 FRAMEWORKS: dict[str, str] = {
     "paddle": "memory_stage.engines.paddle.engine",
@@ -74,7 +74,7 @@ class Subscriptions:
 
 
 def _by_tensor(question: Question) -> Question:
-    """Make a method that asks the engine of the tensor that is the first argument."""
+    """Make a method that passes the question to the engine of its first argument, a tensor."""
     name = question.__name__
 
     def ask(self: Router, x: Tensor, *further: Any) -> Any:
@@ -84,7 +84,7 @@ def _by_tensor(question: Question) -> Question:
 
 
 def _by_handle(question: Question) -> Question:
-    """Make a method that asks the engine of the storage or node that is the first argument."""
+    """Make a method that passes the question to the engine of its first argument, a storage or a node."""
     name = question.__name__
 
     def ask(self: Router, thing: Storage | Node, *further: Any) -> Any:

@@ -24,14 +24,14 @@ class WriteFacts:
     """Facts that the rules need about a write and that its row does not have.
 
     Attributes:
-        leaf: True if it wrote a leaf that needs a gradient.
+        leaf: True if the write changed a leaf that requires a gradient.
         masks: True if a mask selected the elements.
         kept: True if code that the recorder does not observe had saved the written tensor for a backward pass.
         package: the package whose names the program uses.
         borrowed: True if the memory belongs to an array from which the tensor was made.
         attribute: the attribute, such as ``ctx.x``, in which a user-defined function keeps the tensor, or "".
-        apart: a tensor on the same memory whose history lacks the write: its name, and True if it is smaller than the
-            written one; None if there is no such tensor.
+        apart: the name of another tensor on the same memory whose history lacks the write, and True if that tensor is
+            smaller than the written one; None if there is no such tensor.
     """
 
     leaf: bool = False
@@ -179,7 +179,10 @@ def _is_item(text: str) -> bool:
 
 
 def _without_underscore(text: str, op: str) -> str:
-    """Return a statement with the normal function for its in-place call; "" unless it has one and uses its result."""
+    """Return a statement with the normal function in place of ``op``.
+
+    Return "" unless the statement calls ``op`` exactly once and uses the result.
+    """
     calls = re.findall(rf"\.{re.escape(op)}\(", text) if op.endswith("_") else []
     used = re.match(r"(return\b|[\w., ]+=[^=])", text) is not None
     return text.replace(f".{op}(", f".{op[:-1]}(") if len(calls) == 1 and used else ""

@@ -41,7 +41,7 @@ def other_names(tensor: TensorEntry) -> list[Text]:
 
 
 def caller_of_write(row: ReportRow) -> str:
-    """Return "an optimizer" or "a layer" if the line called one, which then wrote; otherwise ""."""
+    """Return "an optimizer" or "a layer" if the line only called such an object and the object wrote; otherwise ""."""
     text = row.where.text
     if ".step(" in text:
         return "an optimizer"
@@ -86,7 +86,7 @@ def name_saved(saves: list[SaveEntry]) -> Text:
 
 
 def describe_stale(victims: list[SaveEntry]) -> list[Text]:
-    """Return sentences about saved tensors that a write overwrote or, by the version alone, made stale."""
+    """Return sentences about saved tensors that a write made stale: it overwrote them, or only changed the version."""
     lost = [save for save in victims if save.stale == "lost"]
     moved = [save for save in victims if save.stale == "moved"]
     found: list[Text] = []

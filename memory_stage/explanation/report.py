@@ -18,7 +18,7 @@ SCHEMA = "explain/1"
 
 MOST_ROWS = 1000  # the totals also count the rows after these
 
-FEW = 3  # a reader sees so many rows at a glance
+FEW = 3  # the number of rows that a reader sees at a glance
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Report:
         totals: sums over all rows.
         left_out: the number of rows of a long program that are not in ``rows``; the totals count them.
         cut_short: the reason if the report ends before the program did or cannot report it; otherwise "".
-        language: of its sentences.
+        language: the language of its sentences.
         error: with ``catch=True``, the error that ended the program, without its traceback; otherwise None.
     """
 
@@ -52,7 +52,11 @@ class Report:
         return False
 
     def folded(self) -> list[tuple[ReportRow, ReportRow, int]]:
-        """Return the rows without the repetitions of a loop: the first, the last, and the number of equal rows."""
+        """Return each group of equal rows, such as those of a loop, as its first row, its last row and their number.
+
+        All writes of layers in one line count as equal rows unless they made a saved tensor stale, and so do those of
+        optimizers.
+        """
         alike: dict[tuple[Any, ...], list[Any]] = {}
         for row in self.rows:
             harmless = row.by and not row.stale
@@ -65,8 +69,8 @@ class Report:
     def dangerous(self) -> list[ReportRow]:
         """Return the rows to read first, because a reader easily overlooks them.
 
-        These are the writes that make gradients wrong and, in a report of more than a few rows, the writes after which
-        a backward pass raised an error.
+        These are the writes below the first row that make gradients wrong and, in a report of more than a few rows, the
+        writes that made a backward pass raise an error.
         """
         asked = {row.cause for row in self.rows} if len(self.rows) > FEW else set()
         once = [first for first, _, _ in self.folded()]  # a loop makes the same row in every iteration

@@ -95,7 +95,7 @@ class ReportRow:
         op: the operation.
         where: the line that called it.
         tensor: the tensor that it wrote; None for an error that no operation raised.
-        before, after: the version of the storage.
+        before, after: the version of the storage before and after the operation.
         policy: the in-place policy in force.
         recorded: True if the history contains the operation.
         verdict: the first of ``verdicts``, which are all that apply.

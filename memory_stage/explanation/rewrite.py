@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-#: For each of these operations, an expression that makes a new tensor with the same numbers.
+#: For each of these operations, an expression that makes a new tensor with the content that the operation would write.
 _FILLS = {
     "zero_": "torch.zeros_like({x})",
     "fill_": "torch.full_like({x}, {args})",
@@ -25,7 +25,7 @@ _SIGNS: dict[type[ast.operator], str] = {
 
 
 def out_of_place(text: str, masks: bool = False) -> str:
-    """Return the statement with a new tensor in place of the write, or "" if it is not one of the known kinds.
+    """Return a statement that makes a new tensor instead of writing in place, or "" for an unknown kind of statement.
 
     Args:
         masks: True if the index of an item assignment is known to be a mask.

@@ -33,7 +33,7 @@ class StepReporter:
     """Collect rows while the recorder runs a program and calls ``on_step``; ``report`` completes the rows.
 
     Args:
-        language: of the report; None for the default language.
+        language: the language of the report; None for the default language.
     """
 
     def __init__(self, language: Language | None = None) -> None:
@@ -80,9 +80,9 @@ class StepReporter:
             self._add(self._report_error(done, refused))
 
     def _correct_dirty(self, fact: Wrote) -> None:
-        """Correct the last row if ``ctx.mark_dirty`` raised the version of the tensor that it wrote.
+        """Correct the last row, about a write in a ``forward``, if ``ctx.mark_dirty`` has now reported the write.
 
-        The history of a user-defined function contains a write that its ``forward`` reports.
+        A reported write is in the history of the user-defined function.
         """
         last = self._rows[-1] if self._rows else None
         if last is None or fact.op != UNREPORTED_WRITE or self._in_forward.get(last.number) is not fact.tensor:
@@ -228,7 +228,7 @@ class StepReporter:
         """Return the row of the error that ended a step.
 
         Args:
-            written: what the refused operation wrote before it raised the error.
+            written: the writes of the refused operation before it raised the error.
         """
         refused = done.all(Refused)
         of_write = bool(refused) and refused[-1].reason != "stale"
@@ -271,13 +271,13 @@ class StepReporter:
         return row
 
     def _find_stale(self, error: str) -> list[SaveEntry]:
-        """Return the only stale tensor whose shape and versions fit the text of an error, or [] if there is not one."""
+        """Return the stale tensor whose shape and versions fit the text of an error; [] if none or several fit."""
         shape, now, saved = entry_phrases.versions_in(error)
         fit = [save for save in self._causes if save.stale and (save.version, save.storage.version) == (saved, now)]
         return fit if len(fit) == 1 and fit[0].event["shape"] in (shape, shape[::-1]) else []
 
     def _find_write(self, error: ReportRow) -> None:
-        """Find the write that fits the row of an error, for a tensor that an unobserved operation saved."""
+        """Find the write that may have caused an error about a tensor that an unobserved operation saved."""
         shape, now, saved = entry_phrases.versions_in(error.error)
         fit = [
             row

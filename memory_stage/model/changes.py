@@ -45,7 +45,7 @@ class Operated:
     Attributes:
         op: the operation's name in the engine; empty if no operation emitted an event.
         word: the operation's name in sentences, if that differs from ``op``.
-        at: the code object, the instruction or line, and the program's names of the operations there; None if unknown.
+        at: the place of the operation, in the form of ``operation_names.Place``; None if unknown.
     """
 
     op: str
@@ -74,7 +74,7 @@ class Viewed(Operated):
     tensor: TensorEntry
     base: TensorEntry | None
     same_group: bool
-    node: NodeEntry | None = None  # the node of a custom layer, whose call gives its result a history
+    node: NodeEntry | None = None  # the node of the call, if the call of a custom layer made the view
 
 
 @dataclass(eq=False)
@@ -103,7 +103,7 @@ class Wrote(Operated):
     spared: list[SaveEntry]  # under "copy_on_write": saved tensors on this storage whose cells the write did not cover
     wanted_gradient: bool  # True if the tensor required a gradient before the write
     node: NodeEntry | None = None
-    own: list[StorageEntry] = field(default_factory=list)  # copies or masks of its input that the operation saved
+    own: list[StorageEntry] = field(default_factory=list)  # storages with the copies or masks that the operation saved
     recording: bool = True  # True if the grad mode was on
     reads: list[TensorEntry] = field(default_factory=list)  # other tensors that the operation read
     # overwritten saved tensors whose versions backward does not compare
@@ -135,7 +135,7 @@ class Unversioned(Operated):
     storage: StorageEntry
     cover: Cover
     used: list[SaveEntry]  # saved tensors in these cells, which backward will use although the cells have changed
-    checked: bool  # True if backward will raise an error, because ``check_foreign_writes`` has copies of all of these
+    checked: bool  # True if ``check_foreign_writes`` has copies of all tensors in ``used``, so that backward will raise
 
 
 @dataclass(eq=False)
@@ -230,14 +230,14 @@ class Collected:
 class Called:
     """A function of the notebook was called."""
 
-    function: str  # the name, for a method with the class: ``Net.forward``
+    function: str  # the function's name; for a method, with its class: ``Net.forward``
 
 
 @dataclass(eq=False)
 class Returned:
     """A function of the notebook returned to this statement, or yielded."""
 
-    function: str  # the name, for a method with the class
+    function: str  # the function's name; for a method, with its class
     is_generator: bool = False  # True for a generator, which may be suspended and not finished
     since: int = 0  # the step in which the function began or resumed
     value: TensorEntry | None = None  # the function's result, if that is a tensor
@@ -248,8 +248,8 @@ class Returned:
 class Resumed:
     """A generator of the notebook resumed."""
 
-    function: str  # the name, for a method with the class
-    place: str  # the name and number of the function, which sentences append to its local names
+    function: str  # the function's name; for a method, with its class
+    place: str  # the function's name and the number of its call: the part after "in" in the names of local variables
     names: dict[str, TensorEntry]  # the generator's local names for tensors when it was suspended
 
 

@@ -1,7 +1,7 @@
-"""Names of tensors that consist of two parts: ``x in f`` for a local variable, ``opt.velocity of w`` for a slot.
+"""Names of tensors with two parts: ``x in f`` for a local variable, ``opt.velocity of w`` for an optimizer's tensor.
 
-The recorder and the trace use such a name as a key, which is the same in all languages. A reader sees its
-:func:`phrase`, in which a language puts the parts into its own order.
+The recorder and the trace use such a name as a key, which is the same in all languages. A reader sees the result of
+:func:`phrase`, in which each language has its own order of the parts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def slot_name(slot: str, parameter: str) -> str:
 
 
 def parameter_name(number: int) -> str:
-    """Return a name for a parameter of an optimizer that has no name in the program."""
+    """Return a name for an optimizer's parameter to which the program gave no name."""
     return f"parameter {number}"
 
 
@@ -43,7 +43,7 @@ def is_local_of(name: str, place: str) -> bool:
 
 
 def without_function(name: str) -> str:
-    """Return a name without the function that it is a local variable of: ``x`` for ``x in f``."""
+    """Return ``x`` for the name ``x in f`` of a local variable. Return any other name unchanged."""
     found = _LOCAL.fullmatch(name)
     return name if found is None else found[1]
 
@@ -55,7 +55,7 @@ def gradient_name(name: str) -> str:
 
 
 def phrase(name: str) -> Text:
-    """Return the name as a reader sees it: itself, or a message with its parts."""
+    """Return the text that a reader sees for a name: a message with its parts; a name without parts is unchanged."""
     if found := _LOCAL.fullmatch(name):
         return message("{name} in {place}", name=phrase(found[1]), place=found[2])
     if found := _SLOT.fullmatch(name):

@@ -11,7 +11,7 @@ import numpy as np
 from memory_stage.engines.protocol import CellLayout
 from memory_stage.trace import cells
 
-# the largest number of selected cells that ``runs`` lists; of more cells it has only the first and the last
+# If a write selected more cells than this, ``runs`` has only one run, from the first to the last of them.
 MOST_PICKED = 10_000
 
 
@@ -43,7 +43,7 @@ class Cover:
 
     @classmethod
     def of_write(cls, written: CellLayout | np.ndarray) -> Cover:
-        """Return the cover of a write, which is given as a layout or as the ascending numbers of its cells."""
+        """Return the cover of a write. ``written`` is a layout, or the indices of the cells in ascending order."""
         if isinstance(written, np.ndarray):
             return cls.picked(written)
         shape, strides, offset = written
@@ -56,7 +56,7 @@ class Cover:
 
     @classmethod
     def picked(cls, numbers: np.ndarray) -> Cover:
-        """Return the cover of cells that are given by their ascending numbers."""
+        """Return the cover of the cells with the indices ``numbers``, which are in ascending order."""
         if numbers.size <= MOST_PICKED:
             return cls(cells.merged((i, i) for i in numbers.tolist()), numbers.size)
         first, last = int(numbers[0]), int(numbers[-1])

@@ -29,7 +29,7 @@ class StorageEntry:
     event: Event
     step: int  # the step that made the storage; -1 if it existed before the first step
     counted: int = 0  # the bytes of the storage that the meter counts
-    #: The storage that has the memory, if this entry is only a second version counter over it.
+    #: None for a storage. An entry may also be only another version counter for a storage: then the storage's entry.
     over: StorageEntry | None = None
     ref: Any = None  # a weak reference to that version counter
     seen_by_tensor: bool = False
@@ -37,14 +37,15 @@ class StorageEntry:
     aliases: dict[int, TensorEntry] = field(default_factory=dict)  # tensors and numpy arrays on the storage, by id
     groups: list[ViewGroup] = field(default_factory=list)  # groups that have had tensors on the storage
     saves: list[SaveEntry] = field(default_factory=list)  # tensors on the storage that were saved for backward
-    known: set[int] = field(default_factory=set)  # the numbers of the cells whose values are shown
-    #: All writes so far, each with the cells that it covered; empty if all cells of the storage are shown.
+    known: set[int] = field(default_factory=set)  # the indices of the cells whose values are shown
+    #: The writes since the last one that covered the whole storage, each with its cover. Empty if the trace shows all
+    #: cells of the storage.
     writes: list[tuple[Event, Any]] = field(default_factory=list)
     raster: Raster | None = None  # the cells whose values are shown as grey levels
 
     @property
     def root(self) -> StorageEntry:
-        """The storage that the trace shows: this one, or the one with the memory of this version counter."""
+        """The entry that the trace shows: this one or, for a version counter, that of the storage with the memory."""
         return self if self.over is None else self.over
 
     @property
@@ -80,7 +81,7 @@ class ViewGroup:
 
 @dataclass(eq=False)
 class StateEntry:
-    """The numbers of a view group at one version."""
+    """The values of a view group at one version of its storage."""
 
     id: str
     group: ViewGroup
@@ -100,7 +101,7 @@ class StateEntry:
 
 @dataclass(eq=False)
 class TensorEntry:
-    """A tensor that the trace shows, or a numpy array on the memory of one."""
+    """A tensor that the trace shows, or a numpy array that shares the memory of a storage."""
 
     id: str
     ref: Callable[[], Any]  # a weak reference to the tensor or array
@@ -113,12 +114,12 @@ class TensorEntry:
     holder: Text = ""  # a phrase for the object that refers to the tensor, while no name and no line does
     was_named: bool = False
     freed: bool = False
-    otherwise: bool = False  # True if the tensor's vocabulary has other names for operations than events have
+    otherwise: bool = False  # True if the tensor's vocabulary names operations differently from the engine's events
     run: int = 0  # the number of the execution of the statement that made the tensor
     step: int = -1  # the step with the tensor's event; -1 if the tensor existed before the first step
     event: Event = field(default_factory=dict)
     seen: Any = None  # the engine's stamp when the tensor was last compared with this entry
-    # the name of an operation and the states that it read, until its node exists
+    # the name of the operation that made the tensor, and the states that it read; None once its node has an entry
     pending: tuple[str, dict[Key, StateEntry]] | None = None
 
     @property
@@ -133,12 +134,12 @@ class TensorEntry:
 
     @property
     def name(self) -> str:
-        """The first present name, or else the last name that it had; empty if it never had one."""
+        """The first of the tensor's present names; without one, the name that it lost last, or an empty string."""
         return self.names[0] if self.names else self.last_name
 
     @property
     def short_name(self) -> str:
-        """The name without the function that it is a local variable of."""
+        """The name; for a local variable, without the function: ``x`` for ``x in f``."""
         return without_function(self.name)
 
 
@@ -156,9 +157,9 @@ class NodeEntry:
     of: TensorEntry | None = None  # the first tensor that had the node's value
     ref: Callable[[], Node | None] | None = None
     partial: bool = False  # True if the node's value covers only a part of its group's memory
-    # True for the first result of a call that has several results; the call's node is drawn in its place
+    # True for a result of a layer's call with several results. In place of the first one, the call's node is drawn.
     represents_call: bool = False
-    inner: bool = False  # True for the call of a layer with several outputs, whose own value no tensor has
+    inner: bool = False  # True for such a call itself: tensors have the values of its results, and none has its value
     arrived: Any = None  # the sum of the gradients so far, as nested lists of numbers; None if they are too long
     dead: bool = False  # True after the node was freed
     word: str = ""  # the operation's name in sentences, if that differs from ``op``
@@ -180,14 +181,14 @@ class SaveEntry:
     storage: StorageEntry
     version: int
     node: NodeEntry
-    state: StateEntry | None = None  # the memory state with the saved numbers
+    state: StateEntry | None = None  # the memory state with the saved values
     of: TensorEntry | None = None  # a tensor on the same storage, if no state is known
     position: int = 0  # the position in the node's list of saved tensors
     #: Empty while backward can use the saved tensor. "lost" after a write has overwritten some of its bytes; "moved" if
     #: only the version of its storage has changed. Backward raises an error for both.
     stale: str = ""
     taken: bool = False  # True if a write has overwritten its bytes and backward will not notice
-    # the storages of copies of its bytes that were made before writes
+    # storages with copies of its bytes; each copy was made before a write
     copies: list[StorageEntry] = field(default_factory=list)
     released: bool = False
     event: Event = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A statement of the recorded program, and a finished step of it: everything that the step's sentence is made from."""
+"""A statement of the recorded program, and a finished step with everything that its sentence is made from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Statement:
     text: str  # the source of the value or of the whole statement, on one line
     file: str
     function: str  # the function that contains the statement; "" for the top level
-    loops: tuple[int, ...] = ()  # the hooks of the loops around the statement, the outermost first
+    loops: tuple[int, ...] = ()  # the numbers of the hooks of the loops around the statement, the outermost loop first
 
     @property
     def is_quiet(self) -> bool:

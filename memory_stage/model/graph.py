@@ -82,7 +82,7 @@ class Graph:
         return entry
 
     def _add_result(self, call: NodeEntry, node: Node, entry: TensorEntry) -> None:
-        """Add the node of one result of a layer's call. The call's node is drawn in place of the first result's."""
+        """Add the node of one result of a layer's call. In place of the first result's node, the call's is drawn."""
         first = call.state is self.state_of(entry)
         added = self.add_node(node, entry, None if first else self._engine.name(node), call.reads, line=call.line)
         added.represents_call = True
@@ -132,7 +132,7 @@ class Graph:
             self._tensors.join(x, entry, self._tensors.group_of(x, entry.storage))
 
     def _only_shows_group(self, node: Node, entry: TensorEntry) -> bool:
-        """True if a node, for which no operation emitted an event, has a view of the group's value as its value."""
+        """True if a node without an event of an operation only stands for a view of a value that its group has."""
         parents = [known for parent in self._engine.parents(node) if (known := self.entry_of(parent)) is not None]
         return self._engine.moves_only(node) and any(parent.state.group is entry.group for parent in parents)
 
@@ -200,7 +200,7 @@ class Graph:
         return node.state
 
     def states_of(self, inputs: tuple[Any, ...], besides: Tensor | None = None) -> dict[Key, StateEntry]:
-        """Return the states that an operation read, for the inputs that require a gradient, by the keys of their nodes.
+        """Return the states that an operation read, by the keys of the nodes of those inputs that require a gradient.
 
         Args:
             besides: a tensor to leave out, because the operation wrote it.
@@ -231,7 +231,7 @@ class Graph:
         state: StateEntry | None = None,
         line: int | None = None,
     ) -> NodeEntry:
-        """Add a node, which is the value of ``entry`` now. It is drawn if an operation, ``op``, made it."""
+        """Add a node whose value is now that of ``entry``. The node is drawn if an operation, ``op``, made it."""
         journal = self._journal
         state = state or self.state_of(entry)
         name, line = self._engine.name(node), journal.line if line is None else line
@@ -249,7 +249,7 @@ class Graph:
         added.drawn = journal.new_id("n")
         ins = list(dict.fromkeys(each.id for each in reads.values()))
         if op != name:
-            added.op = op  # the engine records ``cast_`` as the node of a cast
+            added.op = op  # the node of ``cast_``, for example, has the name of an ordinary cast
         if self.other_names or entry.otherwise or (x is not None and self._engine.has_other_names(x)):
             added.word = op = self._engine.other_name(op)
         event: Event = {"do": "node", "id": added.drawn, "op": op, "line": line, "ins": ins, "out": state.id}
@@ -334,7 +334,7 @@ class Graph:
 
 
 def _is_shown(state: StateEntry) -> bool:
-    """True if the numbers of this state are those of a living tensor that requires a gradient."""
+    """True if a living tensor that requires a gradient has the values of this state."""
     group = state.group
     if state.version != group.storage.version:
         return False

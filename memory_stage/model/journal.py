@@ -17,9 +17,9 @@ class Journal:
         facts: changes of the running step, from which its sentence is written (``changes``).
         step: the number of the running step; -1 before :meth:`begin`.
         line: the line of the running statement.
-        run: the number of the execution of that statement.
-        on_freed: called when the interpreter frees a tensor or an array, with a function that records this. The
-            recorder replaces it, in order to find the running statement before it records.
+        run: the number of this execution of that statement.
+        on_freed: called when the interpreter frees a tensor or an array. Its argument is a function that records this.
+            The recorder sets another ``on_freed``, which finds the running statement before it calls that function.
     """
 
     def __init__(self) -> None:

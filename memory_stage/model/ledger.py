@@ -80,7 +80,7 @@ class Ledger:
         entry.seen = stamp
 
     def _label_kept(self) -> None:
-        """Label the storages that an operation of this step made for its backward and that no tensor uses."""
+        """Label the storages that no tensor uses: an operation of this step made them for its backward."""
         facts = self.journal.facts
         for fact in facts:
             if type(fact) is changes.Allocated and not (
@@ -178,7 +178,7 @@ class Ledger:
             event["unversioned"] = True
         old = entry.group.states.get(before)
         reads = graph.states_of(inputs, besides=x)
-        if before != storage.version:  # otherwise the changed version has revealed this write before its event arrived
+        if before != storage.version:  # otherwise ``find_by_version`` has recorded this write before its event arrived
             journal.events.append(event)
         preserved = self.saved.pop_preserved()
         held = {save for save in storage.saves if not save.taken}

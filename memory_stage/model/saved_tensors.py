@@ -1,6 +1,6 @@
 """The tensors that nodes save for backward, and the effects of writes on them.
 
-Only the engine decides if a saved tensor is still valid, and this module asks the engine.
+Only the engine can decide if a saved tensor is still valid, so this module asks the engine.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SavedTensors:
             entry.event["values"] = {i: f"{int(bits):08b}" for i, bits in entry.event["values"].items()}
 
     def label_unlabelled(self) -> None:
-        """Label the saved tensors without a memory state, at the end of a step, when tensors may have names."""
+        """Label the saved tensors without a memory state, at the end of a step, because tensors have names then."""
         for save in self._unlabelled:
             save.event["what"] = save.label
         self._unlabelled.clear()
@@ -140,7 +140,7 @@ class SavedTensors:
             elif copy in save.copies:
                 copies.append(copy)
                 continue
-            elif "label" not in copy.event:  # several earlier copies were joined in a new one
+            elif "label" not in copy.event:  # the copy is new, because the engine joined several earlier copies in it
                 copy.label(message("part of {state}", state=save.label))
             copies.append(copy)
             self._add_copy(save, copy, each)
@@ -167,7 +167,7 @@ class SavedTensors:
         return preserved
 
     def overwrite_unnoticed(self, saves: list[SaveEntry]) -> None:
-        """Record that a write overwrote saved bytes without a new version, so backward will use the new numbers."""
+        """Record that a write overwrote saved bytes without a new version, so that backward will use the new values."""
         ids = [save.id for save in saves if not save.taken]
         for save in saves:
             save.taken = True

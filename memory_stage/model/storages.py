@@ -167,7 +167,7 @@ class Storages:
             event["raster"] = entry.raster.with_values(self._engine.numbers(storage, picked.tolist()))
 
     def write_event(self, entry: StorageEntry, storage: Storage, cover: Cover) -> Event:
-        """Return the event of a write that covered some cells and after which ``entry`` has the new version."""
+        """Return the event of a write to the cells of ``cover``. ``entry`` must have the new version already."""
         root, runs = entry.root, cover.runs
         event: Event = {"do": "write", "storage": root.id, "cells": {}, "count": cover.count, "version": root.version}
         if root.is_small:
@@ -224,7 +224,11 @@ class Meters:
             self._gpu_peak = self._allocated_on(self._gpu)
 
     def register(self, gpu: GpuMeter | None) -> str:
-        """Register the meter of the GPU that a storage is on. Return the device's name; None for the host."""
+        """Register the meter of the GPU that a storage is on. Return the device's name.
+
+        Args:
+            gpu: the meter; None for a storage in host memory.
+        """
         if gpu is None:
             return CPU
         self.used = True
@@ -267,7 +271,7 @@ class Meters:
         return {"allocated": allocated, "peak": self._gpu_peak, "reserved": self._gpu.counters().reserved}
 
     def shown(self, reading: dict[str, int]) -> dict[str, int]:
-        """Return a reading less the bytes that the trace does not show. These are known only when the run is over."""
+        """Return a reading minus the bytes that the trace does not show. They are known only when the run is over."""
         others = self._others.get(id(self._gpu), 0)
         return {**reading, **{name: max(0, reading[name] - others) for name in ("allocated", "peak")}}
 

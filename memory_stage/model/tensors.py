@@ -196,7 +196,7 @@ class Tensors:
     # ---------- aliases and holders ----------
 
     def aliases_of(self, storage: StorageEntry) -> list[TensorEntry]:
-        """Return all tensors and arrays on the memory of ``storage``, also those that count versions separately."""
+        """Return all tensors and arrays on the memory of ``storage``, including those with another version counter."""
         counters = [each for each in self._storages.entries.values() if each.over is storage]
         return [entry for each in (storage, *counters) for entry in each.aliases.values()]
 

@@ -13,7 +13,10 @@ Event = dict[str, Any]
 
 
 def align(variants: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the variants such that all states with one id have one label, and all nodes with one id the same edges."""
+    """Rename states and nodes in place, and return the variants.
+
+    Afterwards, all states with the same id have the same label, and all nodes with the same id the same edges.
+    """
     known: dict[str, Any] = {}
     for variant in variants:
         own: dict[str, str] = {}

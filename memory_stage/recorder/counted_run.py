@@ -17,7 +17,7 @@ from memory_stage.recorder.source import ProgramSource
 #: The largest number of statements in the log. At the limit, the older half is forgotten.
 MOST_STATEMENTS = 1_000_000
 
-#: The most statements of a window before the first and after the last statement of interest, and altogether.
+#: The largest number of statements in a window before the first statement of interest, after the last, and in total.
 MOST_BEFORE, AFTER, MOST = 150, 3, 400
 
 
@@ -73,8 +73,8 @@ class CountedRun:
     def window(self, node: int, last: int) -> tuple[int, int]:
         """Return the numbers of the first and last statement of a part of the run.
 
-        The part begins with the iteration that made the node, of the outermost loop around the last statement whose
-        iteration is not too long.
+        The part begins with the iteration of a loop in which the node was created. The loop is around the last
+        statement; of several such loops, it is the outermost one whose iteration is not too long.
 
         Args:
             node: the number of the node; -1 if there is none.

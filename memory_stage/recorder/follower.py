@@ -38,7 +38,7 @@ class Follower:
             return
         storages = self._ledger.storages
         if not isinstance(event, events.FlightChange) or self._steps.in_flight:
-            # The first gradient in flight is emitted before the first step of backward, but belongs to that step.
+            # The event of the first gradient arrives before the first step of backward, but the gradient belongs to it.
             storages.meters.update(storages.bytes_of_others_freed)
         if isinstance(event, events.Free):
             if not storages.is_registered(event.storage):

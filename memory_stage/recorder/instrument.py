@@ -1,4 +1,4 @@
-"""Insert hooks into a program: before every statement, at the end of every function, and around its results.
+"""Insert hooks into a program: before every statement, at the end of every function, and around returned values.
 
 A hook is a call of a method of :data:`HOOK`, which is a constant of the code object: no name is added to the program's
 globals or to ``builtins``. Without a listener it has no effect. Lines, tracebacks and the meaning of the program stay
@@ -34,7 +34,7 @@ class StatementHook:
     """The object whose method a program with hooks calls."""
 
     def reach(self, index: int, moment: str, value: Any = None) -> Any:
-        """Notify the listener and return ``value``, so that a hook may stand around a value that a function returns."""
+        """Notify the listener and return ``value``, so that a function can pass the value that it returns to a hook."""
         if listener is not None:
             listener(index, moment, value)
         return value
@@ -50,8 +50,8 @@ class StatementHook:
 
 HOOK = StatementHook()
 
-#: The literal that stands for the hook in a syntax tree, which can contain only literals. No program has the same
-#: bytes.
+#: The literal in place of the hook in a syntax tree, because a constant there can only be a literal. The bytes are
+#: random, so that no program contains them.
 _PLACEHOLDER = os.urandom(16)
 
 _indexes = itertools.count()  # numbers are never reused, so that a recorder recognizes the hooks of its program
@@ -78,8 +78,8 @@ class Hooks:
 
     Attributes:
         statements: the statements, by the number of their hook.
-        heads: the hooks of compound statements, by line. A program reaches such a line again in a loop and at the end
-            of a ``with``.
+        heads: the numbers of the hooks of compound statements, by the lines of their heads. A program reaches such a
+            line again in a loop and at the end of a ``with``.
     """
 
     def __init__(self, source: str, file: str) -> None:

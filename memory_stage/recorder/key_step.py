@@ -106,7 +106,10 @@ def _pick(variant: Variant) -> tuple[int, int]:
 
 
 def _cause(variant: Variant) -> int | None:
-    """Return the step that made stale the saved tensor which the first failing backward needed; None if none failed."""
+    """Return the step that made backward fail: the first one that made a saved tensor of the failing node stale.
+
+    Return None if backward did not fail, or failed for another reason.
+    """
     saved: dict[str, str] = {}  # maps the id of a saved tensor to its node
     stale: dict[str, int] = {}  # maps a node to the first step that made one of its saved tensors stale
     for number, step in enumerate([{"events": variant.get("before", ())}, *variant["steps"]], -1):

@@ -88,8 +88,8 @@ class Names:
 
         Args:
             frame: the frame of the last function, if its local variables can be read.
-            running: a function that returns the running lines by the number of their execution. It names the tensors
-                that only these lines refer to.
+            running: a function that returns the text of each running line, by the number of the line's execution. A
+                tensor that only such a line refers to gets this text as its name.
             only_locals: True to leave the names of the top level unchanged.
         """
         found: dict[str, tuple[TensorEntry, str]] = {}
@@ -231,7 +231,7 @@ class Names:
 
 
 def _global_names(code: CodeType) -> set[str]:
-    """Return the names that are not local variables of a program and the functions in it."""
+    """Return the names in a program, and in the functions in it, that are not local variables."""
     nested = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     return set(code.co_names).union(*map(_global_names, nested))
 

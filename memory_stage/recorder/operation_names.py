@@ -23,7 +23,8 @@ MOST_TEXT = 28  # the largest number of characters of an expression that sentenc
 #: True if the interpreter knows the expression of an instruction, and not only the line.
 _KNOWS_POSITIONS = sys.version_info >= (3, 11)
 
-#: The id of a code object, an instruction in it or a line, and the program's names of the operations there.
+#: A place in the program: the id of a code object, the position of an instruction (before Python 3.11, the number of a
+#: line), and the program's names of the operations there.
 Place = tuple[int, int, tuple[str, ...]]
 
 

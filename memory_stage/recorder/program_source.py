@@ -10,7 +10,7 @@ from typing import Any
 
 
 def check_syntax(label: str, source: str, flags: int = 0) -> ast.Module:
-    """Return the syntax tree of a variant, so that an error is raised before any variant runs.
+    """Return the syntax tree of a variant. This is called before any variant runs, to find syntax errors early.
 
     Raises:
         SyntaxError: if the variant cannot be compiled; the message names the variant.

@@ -127,7 +127,7 @@ def _closure_variables(path: str, function: types.FunctionType) -> Iterator[Foun
 
 
 def local_variables(frame: FrameType) -> dict[str, Any]:
-    """Return a frame's local variables, without leaving a copy of them in the frame that could keep tensors alive."""
+    """Return a frame's local variables. Leave no copy of them in the frame, because it could keep tensors alive."""
     values = frame.f_locals
     own = {*frame.f_code.co_varnames, *frame.f_code.co_cellvars}
     found = {name: value for name, value in values.items() if name in own}

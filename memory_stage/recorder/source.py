@@ -88,7 +88,7 @@ class ProgramSource:
             self._has_new_hooks |= each.co_name != "<module>"
 
     def remove_new_hooks(self) -> None:
-        """Remove the hooks if functions defined elsewhere got hooks since the last call."""
+        """Remove the hooks of all functions if any function got hooks since they were last removed."""
         if self._has_new_hooks:
             self.remove_hooks()
 

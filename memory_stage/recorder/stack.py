@@ -25,7 +25,7 @@ class Activation:
         run: the number of the execution of that statement.
         passes: the number of the present iteration of each loop, by the hook of the loop's head.
         names: the function's local names for tensors.
-        full_name: the name, for a method with the class.
+        full_name: the function's name; for a method, with its class.
         number: 2 for a function that a running call of itself has called, and so on.
         since: the step in which the function was called or resumed.
         value: the value that the function returned or yielded last, if that was a tensor; otherwise None.

@@ -2,7 +2,8 @@
 
 * A step that changed nothing is left out, unless a reader expects to see its statement.
 * After a limit is reached no step is recorded, and the trace says so.
-* In the finished trace, ``allocated`` and ``peak`` leave out the older storages that the trace does not show.
+* In the finished trace, ``allocated`` and ``peak`` do not count storages that are older than the recording, unless the
+  trace shows them.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ class Tracer:
             self._steps.finish(frame, partly=moment == "return")
 
     def locate(self, frame: FrameType | None) -> None:
-        """Find the statement for which the engine works, in ``frame`` or in a frame that called it."""
+        """Find the statement for which the engine works. It is in ``frame`` or in a frame that called this frame."""
         frame = self._innermost(frame)
         if frame is None:
             if self.suspended:

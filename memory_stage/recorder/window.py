@@ -125,7 +125,7 @@ def head_of_loop(source: str, line: int) -> int:
     """Return the line of the head of the innermost loop around a line.
 
     Raises:
-        ValueError: if there is none in the function that contains the line.
+        ValueError: if the function that contains the line has no loop around the line.
     """
     found = 0
     todo: list[tuple[ast.AST, int]] = [(ast.parse(source), 0)]

@@ -54,7 +54,7 @@ _ROLES = {READ: Role.READ, WRITE: Role.WRITE, RESHAPED: Role.RESHAPED}
 
 @functools.cache
 def _pytorch_names() -> dict[str, str]:
-    """Return the names in PyTorch's vocabulary of the operations that have another name there."""
+    """Map each operation that has another name in PyTorch's vocabulary to that name."""
     spelling = importlib.import_module("minitensor.torch.operation_table")
     return {"concat": "cat", **{each.row.name: each.names[0] for each in spelling.SPELLINGS}}
 
@@ -429,7 +429,7 @@ def _positions(x: Tensor, buffer: Any, where: tuple[Any, ...]) -> np.ndarray:
 
 
 def _elements(x: Tensor, buffer: Any, where: tuple[Any, ...]) -> np.ndarray:
-    """Return the numbers of the selected elements, counted from the start of ``buffer``."""
+    """Return the indices of the selected elements, counted from the start of ``buffer``."""
     shape, strides, offset = _own_layout(x._array, buffer)
     if len(where) == 1 and x._array.flags.c_contiguous and hasattr(where[0], "dtype"):
         mask = host_array(where[0])

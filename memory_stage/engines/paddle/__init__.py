@@ -7,5 +7,5 @@
   learned by calling each operation of Paddle once (:mod:`.saved_table`). The trace marks such saved tensors as
   inferred.
 * Hooks and ``PyLayer`` functions of the program are observed when they run (:mod:`.hooking`, :mod:`.functions`).
-* This package never imports ``paddle``, so a program that does not use it never loads it.
+* This package never imports ``paddle``, so a program without Paddle never loads it.
 """

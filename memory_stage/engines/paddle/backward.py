@@ -51,7 +51,7 @@ class PaddleBackward:
         self._handles: list[Any] = []
         self._passed: list[int] = []
         self._open: tuple[GradNode, np.ndarray] | None = None
-        self._sent: list[tuple[GradNode, np.ndarray]] | None = None  # None if the engine cannot observe it
+        self._sent: list[tuple[GradNode, np.ndarray]] | None = None  # None if the sent gradients cannot be observed
         self._gradients = {id(x): self._gradient_of(x) for x in self._living_leaves()}
         nodes = [x.grad_fn for x in roots if not x.stop_gradient and x.grad_fn is not None]
         self._find_order(nodes)

@@ -33,7 +33,7 @@ def engine() -> PaddleEngine:
     """Return the engine of the imported Paddle. All recordings share it, so that Paddle's functions are patched once.
 
     Raises:
-        NotRecordable: if Paddle is older than 2.6, because it calls its functions in other ways.
+        NotRecordable: if Paddle is older than 2.6, because older versions call their functions in other ways.
     """
     paddle = sys.modules["paddle"]
     version = str(getattr(paddle, "__version__", ""))
@@ -157,7 +157,7 @@ class PaddleEngine(FrameworkEngine):
 
     def slots(self, value: Any) -> Iterable[tuple[str, Any, int, Any]] | None:
         """Return the accumulators of an optimizer as its slots."""
-        # The handle of a hook refers to a tensor, which is not shown.
+        # The object that removes a hook refers to the hook's tensor, but this is no reference of the program.
         if type(value).__name__ == "TensorHookRemoveHelper":
             return ()
         return _slots(value) if isinstance(value, self.paddle.optimizer.Optimizer) else None

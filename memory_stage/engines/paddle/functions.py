@@ -145,7 +145,7 @@ class CustomFunctions:
 
 
 def _is_versioned(x: Any, storage: PaddleStorage) -> bool:
-    """True if ``forward`` has returned an input: Paddle then raises its version after the last event."""
+    """True if the version of ``x`` has risen since its last event. Paddle raises it if ``forward`` returns an input."""
     return tensor_access.base_of(x) == storage.address and x._inplace_version() > storage.version
 
 

@@ -1,7 +1,7 @@
 """Observe the tensors of a call before and after Paddle's functions run, and emit the events of the call.
 
-After each function it finds the tensors whose versions were incremented, those whose cells have changed without that,
-and the new nodes with the tensors that they saved.
+After each function, the observer finds the tensors whose versions were incremented, those whose cells have changed
+although their versions have not, and the new nodes with the tensors that they saved.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def dense(shape: list[int]) -> CellLayout:
 
 
 def cells_of(layout: CellLayout) -> np.ndarray:
-    """Return the numbers of the cells of a layout, as an array of the layout's shape."""
+    """Return the indices of the cells of a layout, as an array of the layout's shape."""
     found = np.asarray(layout.offset)
     for axis, (n, stride) in enumerate(zip(layout.shape, layout.strides, strict=True)):
         along = [-1 if d == axis else 1 for d in range(len(layout.shape))]

@@ -1,9 +1,9 @@
 """Look up the tensors that each operation of Paddle saves for backward, in a table learned from Paddle.
 
-Python cannot read the tensors that a node of Paddle saved. But Paddle passes each tensor to a hook before it saves it,
-if one is set (``register_saved_tensors_hooks``). ``facts/paddle_saved.py`` sets this hook, calls each operation and
-records which arguments and results the hook gets. The hook is not set in a recorded program, because Paddle then saves
-other tensors.
+Python cannot read the tensors that a node of Paddle saved. But if a hook is set (``register_saved_tensors_hooks``),
+Paddle passes each tensor to the hook before it saves the tensor. ``facts/paddle_saved.py`` sets such a hook, calls each
+operation and records which arguments and results the hook gets. A recorded program runs without such a hook, because
+with a hook Paddle saves other tensors.
 
 The key of a row is an operation, a kind of node, and the kinds of its arguments. Its values are the saved tensors:
 
@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import Any
 
-#: In the kinds of a call: a list of tensors of which at least one requires a gradient.
+#: Matches, in the kinds of a call, a list of tensors of which at least one requires a gradient.
 _LISTED = re.compile(r"\[[^]]*T")
 
 #: The kinds of arguments: a tensor that requires a gradient, one that does not, and any other value. A list has

@@ -121,7 +121,7 @@ class ShadowState:
 
     @staticmethod
     def _size(x: Any, layout: CellLayout, itemsize: int) -> int:
-        """Return the bytes of a tensor's storage, or those that the tensor covers if Paddle does not report them."""
+        """Return the bytes of a tensor's storage or, if Paddle does not report these, those that the tensor covers."""
         whole = getattr(x, "_holder_size", None)
         return int(whole()) if whole is not None else tensor_access.reach_of(layout) * itemsize
 

@@ -230,7 +230,7 @@ class TorchEngine(FrameworkEngine):
 
     @_mute
     def array(self, x: torch.Tensor) -> np.ndarray:
-        """Return an array over the elements, which must be read at once, because it keeps nothing alive."""
+        """Return an array over the elements. It must be read at once, because it keeps no memory alive."""
         return elements_of(x)
 
     @_mute

@@ -313,7 +313,7 @@ NOWHERE = np.empty(0, np.int64)
 
 
 def cells_written(x: torch.Tensor, name: str, args: Any) -> Any:
-    """Return the cells that an item assignment writes, as a layout or as numbers; None for the whole tensor."""
+    """Return the cells that an item assignment writes, as a layout or as an array of indices; None for all of ``x``."""
     if name != "setitem" or not args or args[0] is not x:
         return None
     index = args[1] if isinstance(args[1], tuple) else (args[1],)

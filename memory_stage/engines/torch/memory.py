@@ -3,9 +3,9 @@
 * A handle keeps no memory alive. It has only a weak reference to torch's Python object for the storage, which torch
   frees together with the storage in C++.
 * Bytes are read at their address, because ``t.numpy()`` would prevent the storage from being resized.
-* While backward still accumulates a gradient, its storage must not get a Python object, because torch would then
-  write the sum to new memory instead of adding in place. Storages registered during a backward are identified by
-  their address until it ends (:attr:`Memory.tensors`).
+* While backward still accumulates a gradient, the gradient's storage must not get a Python object, because torch would
+  then write the sum to new memory instead of adding in place. Until a backward ends, the storages that are registered
+  during it are identified by their addresses (:attr:`Memory.tensors`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Memory:
     """A storage of torch, which is also the version counter of its first tensor.
 
     Attributes:
-        address: the address of torch's storage in C++, its identity while it lives.
+        address: the address of torch's storage in C++. It identifies the storage while the storage lives.
         itemsize, dtype: the bytes and the dtype of a cell, which are those of the first tensor on the storage.
         counted: the bytes that the meter counts; 0 for borrowed memory.
         version: the version that was read last.
@@ -99,7 +99,7 @@ class Memory:
         return self
 
     def place(self) -> tuple[int, int]:
-        """The present address and number of bytes; ``(0, 0)`` if the storage was freed."""
+        """Return the present address and number of bytes; ``(0, 0)`` if the storage was freed."""
         if self.freed:
             return 0, 0
         storage = self.ref()
@@ -205,7 +205,7 @@ _DRAWN = frozenset((
     "uint16", "uint32", "uint64", "uint8",
 ))  # fmt: skip
 
-#: Maps the address of a second object for a storage to the cell of the original storage at which it begins.
+#: Maps the address of a second object for a storage to the cell of the original storage at which its memory begins.
 shifts: dict[int, int] = {}
 
 

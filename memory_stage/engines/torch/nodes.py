@@ -127,7 +127,7 @@ class Nodes:
             self._tag([node], "", place)
 
     def new_in(self, fn: Any) -> list[Any]:
-        """Return the nodes without a tag from ``fn`` towards the leaves, which a call has just created."""
+        """Return the nodes that a call has just created: those without a tag, from ``fn`` towards the leaves."""
         fresh: list[Any] = []
         todo, seen = [fn], {fn}
         while todo:

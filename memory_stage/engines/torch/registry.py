@@ -61,7 +61,7 @@ class Registry:
         self.when_shared: list[Callable[[Memory], None]] = []
         self._bases: dict[int, weakref.ref[Any]] = {}
         self._loose: list[Memory] = []
-        self._aliases: dict[int, Counter] = {}  # entries of storages on borrowed memory, by address
+        self._aliases: dict[int, Counter] = {}  # the version counters of second storages (``_alias``), by address
         self._lock = threading.RLock()
 
     # ---------- storages ----------
@@ -132,7 +132,7 @@ class Registry:
         storage = x.untyped_storage()
         me = weakref.ref(self)
         memory.ref = weakref.ref(storage, lambda _: _on_storage_freed(me, memory))
-        size = storage.nbytes() if storage.resizable() else 0  # memory without such an object is borrowed
+        size = storage.nbytes() if storage.resizable() else 0  # a storage that cannot be resized has borrowed memory
         memory.counted = memory.gpu.counted(size) if memory.gpu is not None else size
 
     def _observe_tensors(self, memory: Memory, x: torch.Tensor) -> None:
@@ -258,7 +258,7 @@ class Registry:
         return version
 
     def group(self, x: torch.Tensor) -> int | None:
-        """Return the id of the tensor that ``x`` is a view of, or of ``x`` itself."""
+        """Return the id of the tensor that ``x`` is a view of, or of ``x`` if it has views; None for other tensors."""
         if x._is_view():
             return id(x._base)
         ref = self._bases.get(id(x))

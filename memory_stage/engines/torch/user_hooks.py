@@ -102,7 +102,7 @@ class UserHooks:
         return made
 
     def _before(self, x: Any, *others: Any) -> np.ndarray | None:
-        """Return the numbers of the first gradient before a hook runs, empty if it is large; None if not observed."""
+        """Return a copy of the first gradient of a hook before it runs; empty if large, None if it is not observed."""
         mode = self._mode
         if not mode.is_open or threading.get_ident() != self._thread or not isinstance(x, torch.Tensor):
             return None

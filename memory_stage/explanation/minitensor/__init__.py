@@ -7,9 +7,9 @@
     ...
     >>> print(mt.explain(program))
 
-Each row names the tensors that the operation's backward needs and the reason (it quotes the derivative table), the
-change of memory, the saved tensors that became stale, and a cheaper or safer way. Its :class:`Verdict` is one of a
-fixed set: the operation is free, copies, is refused, makes a saved tensor stale, and so on.
+Each row names the tensors that the operation's backward needs and the reason (quoted from the derivative table), the
+change of memory, the saved tensors that became stale, and a cheaper or safer way. Each row has a :class:`Verdict`: the
+operation is free, copies, is refused, makes a saved tensor stale, and so on.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def explain(
 
     Args:
         catch: if the program raises an error, return the report with the error in ``report.error``, without traceback.
-        language: of the report, ``"en"`` or ``"zh"``; by default that of ``memory_stage.set_language``, or English.
+        language: the language of the report, ``"en"`` or ``"zh"``; by default the one that
+            ``memory_stage.set_language`` has set, or English.
 
     Raises:
         ValueError: if there is no such language.

@@ -16,7 +16,7 @@ class Facts:
 
     Attributes:
         op: the in-place operation.
-        size, elements: size of the tensor that was written, or would have been.
+        size, elements: bytes and number of elements of the tensor that was written, or would have been.
         needs: the tensors that the operation's backward needs.
         copied, marked: bytes of copies and of masks that the operation saved for its own backward.
         preserved: bytes that were preserved for other operations.

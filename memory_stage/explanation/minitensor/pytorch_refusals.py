@@ -7,9 +7,9 @@
 * While gradients are recorded, PyTorch refuses to write one of several views that one function made, a view that was
   made while no gradients were recorded, and a tensor that was made in inference mode.
 
-``facts/learners.json`` records these for PyTorch 2.13.0: the second in its group "a part of itself", the third in its
-group "in place on what requires a gradient". ``tests/minitensor/vocabulary/test_overwritten.py`` and
-``test_refusals_table.py`` compare the rules with it.
+``facts/learners.json`` records the behaviour of PyTorch 2.13.0: for the second rule in the group "a part of itself",
+for the third in the group "in place on what requires a gradient". ``tests/minitensor/vocabulary/test_overwritten.py``
+and ``test_refusals_table.py`` compare the rules with this file.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SavedInPyTorch:
         kept: the saved tensors: "input", "result".
         asked: the key of the function in facts/learners.json.
         name: the function's name in PyTorch.
-        inner: True if minitensor builds other functions on this one: then only the program's own call counts.
+        inner: True if other functions of minitensor call this one, so that only calls by the program itself count.
         unrecorded: True if minitensor's function reads such a tensor in an operation that it does not record.
     """
 
@@ -58,7 +58,7 @@ class SavedInPyTorch:
 
 _LOGITS = "binary_cross_entropy_with_logits"
 
-#: By the name of the function in minitensor.
+#: The functions that save more tensors in PyTorch, by the name of the function in minitensor.
 SAVES = {
     _LOGITS: SavedInPyTorch(f"F.{_LOGITS}(logits, x)", ("input",), "bce_logits", _LOGITS, unrecorded=True),
     "cumprod": SavedInPyTorch("x.cumprod(0)", ("result",), "cumprod", "cumprod"),
@@ -117,7 +117,7 @@ class PytorchRefusals:
         self._read: list[ArrayExtent] = []  # the arrays that this call has read so far
 
     def made(self, frame: FrameType, x: Tensor, inputs: tuple[Any, ...]) -> None:
-        """Note that an operation called from ``frame`` made ``x``, perhaps as one of several of a larger function."""
+        """Note that an operation called from ``frame`` made ``x``. A larger function may run several operations."""
         if not any(_is_pytorchs(each) for each in (x, *inputs)):
             return
         self._origins.made(x)
@@ -255,7 +255,7 @@ class _Origin:
 
     Attributes:
         several: the function that made it together with others, or "".
-        unrecorded: True if it is a view of a tensor that requires a gradient, made while nothing was recorded.
+        unrecorded: True if it is a view that was made while nothing was recorded, and its base requires a gradient.
         inference: True if it was made in inference mode.
     """
 

@@ -44,7 +44,7 @@ class SharingCall:
 
 
 def array_names(frames: list[FrameType], extent: tuple[int, int]) -> list[str]:
-    """Return the names of the arrays in some frames that overlap an extent of memory."""
+    """Return the names by which some frames refer to arrays that overlap an extent of memory."""
     found = []
     for name, array in named_tensors.in_frames(frames, lambda value: isinstance(value, np.ndarray)):
         begin = array.__array_interface__["data"][0]
@@ -113,7 +113,7 @@ def diagnose_readonly(writes: Mapping[tuple[int, int], str], lines: Lines) -> li
     """Return a fault for each line that made a tensor on read-only memory of NumPy or Python, if a line wrote into it.
 
     Args:
-        writes: the operation that wrote, by the indices of the line that shared the memory and the line that wrote it.
+        writes: maps the index of the line that shared the memory, and that of the line that wrote it, to the operation.
     """
     by_sharing: dict[int, list[tuple[ProgramLine, str]]] = {}
     for (sharing, writing), operation in writes.items():
@@ -161,7 +161,7 @@ def diagnose_repeated(writes: Mapping[tuple[int, int], str], lines: Lines) -> li
     """Return a fault for each line that changes an array through a tensor whenever the program reads the array.
 
     Args:
-        writes: the operation that wrote, by the indices of the line that shared the memory and the line that wrote it.
+        writes: maps the index of the line that shared the memory, and that of the line that wrote it, to the operation.
     """
     return [
         _repeated_fault(lines[sharing], lines[writing], operation) for (sharing, writing), operation in writes.items()

@@ -23,9 +23,9 @@ _REASON = message(
 
 
 def diagnose(watch: WatchedRun, roots: Any, frame: FrameType, known: set[Any]) -> list[Fault]:
-    """Return a fault for each call that copied the numbers of a loss and from which a backward pass starts.
+    """Return a fault for each call that copied the numbers of a loss, if a backward pass reaches the copy.
 
-    The pass may reach parameters through other terms of the loss, such as a penalty.
+    The pass may also reach parameters, through other terms of the loss such as a penalty.
 
     Args:
         known: keys of the faults that were returned before; this call adds the keys of its faults.

@@ -116,7 +116,7 @@ def _base_of_cut(node: ast.AST) -> str:
 
 
 def has_history(value: Any) -> bool:
-    """Return True for a tensor with a history, a module with parameters to train, and a list with one of them."""
+    """Return True for a tensor that requires a gradient, a module with such a parameter, or a list with one of them."""
     values = value if isinstance(value, (list, tuple)) else [value]
     return any(bool(getattr(each, "requires_grad", False)) or _is_trained_module(each) for each in values)
 

@@ -18,7 +18,7 @@ from memory_stage.explanation.whole_run.guarded import FaultCollector
 from memory_stage.messages import Language, Text, message
 from memory_stage.watch.lines import UNKNOWN_LINE, Lines, ProgramLine
 
-#: The module that a program imports, and the class that watches it.
+#: Maps the module that a program imports to the module and the name of the class that watches it.
 FRAMEWORKS = {
     "paddle": ("memory_stage.explanation.whole_run.paddle_diagnosis", "PaddleDiagnosis"),
     "torch": ("memory_stage.explanation.whole_run.torch_diagnosis", "TorchDiagnosis"),
@@ -85,7 +85,7 @@ class Diagnosis:
     def end(
         self, error: BaseException | None, traceback: TracebackType | None, variables: dict[str, Any], file: str
     ) -> None:
-        """Stop watching, and diagnose the error that ended the program and the graphs that it still holds.
+        """Stop watching. Diagnose the error that ended the program, and the graphs that the program still holds.
 
         Args:
             error: the error, or None.

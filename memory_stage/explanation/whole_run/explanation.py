@@ -47,7 +47,7 @@ class Explanation:
     Args:
         variables: where to look for graphs that the program keeps alive; by default the variables around the block.
         file: the file of the program; by default the one of the code around the block.
-        language: of the explanation; by default the one that ``memory_stage.set_language`` has set.
+        language: the language of the explanation; by default the one that ``memory_stage.set_language`` has set.
 
     Attributes:
         faults: the faults, in the order of the run.
@@ -84,7 +84,8 @@ class Explanation:
         """Return a function that calls ``function`` and watches each call.
 
         Raises:
-            TypeError: if it is a generator or a coroutine, whose body runs after the call has ended.
+            TypeError: if ``function`` cannot be called, or is a generator or a coroutine, whose body runs after the
+                call has ended.
         """
         if not callable(function):
             raise TypeError(f"explain() must decorate a function, not {function!r}")
@@ -218,8 +219,8 @@ def watching(
         variables: where to look, at the end, for graphs that the program keeps alive; by default the variables of the
             code around the block.
         file: the file of the program; by default the one of the code around the block.
-        language: of the explanation, ``"en"`` or ``"zh"``; by default what ``memory_stage.set_language`` has set, or
-            English.
+        language: the language of the explanation, ``"en"`` or ``"zh"``; by default the one that
+            ``memory_stage.set_language`` has set, or English.
 
     Raises:
         ValueError: if there is no such language.

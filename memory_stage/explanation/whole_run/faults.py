@@ -135,7 +135,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class HarmlessWrites:
-    """The writes of one operation in one line that no fault names.
+    """The writes of one operation in one line of the program, if no fault names this line.
 
     Attributes:
         line: the line of the program.

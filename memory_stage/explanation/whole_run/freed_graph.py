@@ -40,7 +40,7 @@ MESSAGE = "Trying to backward through the graph a second time"
 
 
 def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: FrameType) -> Fault | None:
-    """Return the fault behind an error of torch that a graph was freed, or None if it is another error.
+    """Return the fault behind torch's error about a graph that was freed; None for any other error.
 
     The arguments are those of :func:`~memory_stage.explanation.whole_run.overwritten.diagnose_error`.
     """
@@ -97,7 +97,14 @@ class _Border:
 def _border(
     watch: WatchedRun, new: list[Any], passed: BackwardPass, freed: ProgramLine, asking: ProgramLine
 ) -> _Border | None:
-    """Return the border at the first node made after a pass that reads the result of a node made before the pass."""
+    """Return the border at the first node of ``new`` that reads the result of a node made before the pass.
+
+    Args:
+        new: nodes that were made after the pass.
+        passed: the pass that freed its graph.
+        freed: the line of that pass.
+        asking: the line of the pass that failed.
+    """
     pairs = [
         (node, parent)
         for node in new
@@ -215,7 +222,7 @@ def _fixes_of_second_pass(
 
 
 def _reader_in_loop(text: ProgramText, made: ast.Assign, asking: ast.stmt) -> ast.stmt | None:
-    """Return the first statement of the loop around ``asking`` that reads a name which ``made`` assigned before it."""
+    """Return the first statement in the loop around ``asking`` that reads a name which ``made`` assigned earlier."""
     for loop in text.loops_around(asking.lineno):
         if made.lineno < loop.lineno:
             return next((each for each in loop.body if assigned_names(made) & names_in(each)), None)

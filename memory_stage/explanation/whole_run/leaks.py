@@ -18,7 +18,7 @@ from memory_stage.watch.lines import ProgramLine
 
 FEWEST_ITERATIONS = 3
 
-#: How many attributes and dicts deep lists are searched, and the most entries that such an object may have.
+#: How many levels of attributes and dicts are searched for lists, and the largest number of entries of such an object.
 DEPTH, MOST_ENTRIES = 3, 64
 
 _REASON = message(

@@ -8,7 +8,7 @@ from typing import Any
 
 from memory_stage.recorder.reachable_tensors import find_tensors, local_variables
 
-MOST_FRAMES = 12  # of the program, counted from the innermost
+MOST_FRAMES = 12  # the largest number of frames that are searched, the innermost first
 
 
 class _Engine:

@@ -151,7 +151,7 @@ def _fix_carried_state(
 
 
 def _attached_name(next_node: int, frames: list[FrameType]) -> str:
-    """Return a local variable that is computed from its own last value and whose graph is older than ``next_node``."""
+    """Return a local variable that is computed from its last value, if its graph has nodes older than ``next_node``."""
     for frame in frames:
         text = ProgramText(frame.f_code.co_filename)
         for name, value in local_variables(frame).items():

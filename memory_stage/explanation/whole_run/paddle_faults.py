@@ -150,7 +150,7 @@ def _unnoticed_writers(run: WatchedPaddleRun, saved: SavedState) -> list[LineWri
 def _cut_history(
     run: WatchedPaddleRun, node: LoggedNode, state: TensorState, frame: FrameType, known: set[Any]
 ) -> Fault | None:
-    """Return a fault if the program wrote ``state`` through another tensor, so that its history lacks the write."""
+    """Return a fault if the history of the tensor ``state`` lacks a write, because the write used another tensor."""
     maker = run.calls.graph.find(state.maker) if state.requires_gradient and state.maker else None
     if maker is None or state.version <= maker.made_version:
         return None

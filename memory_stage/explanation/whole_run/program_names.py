@@ -24,10 +24,12 @@ class ProgramNames:
         return list(self._found)
 
     def of(self, x: torch.Tensor, texts: Sequence[str] = ()) -> str:
-        """Return the shortest name of a tensor with the elements of ``x`` or, without one, on its storage; or "".
+        """Return the shortest name of a tensor with the same cells as ``x``.
+
+        If there is none, return the name of another tensor on the storage of ``x``, or of a gradient there, or "".
 
         Args:
-            texts: lines of the program whose names of the tensor are preferred, for tensors with several names.
+            texts: lines of the program. If the tensor has several names, one that is in these lines is preferred.
         """
         exact: list[str] = []
         whole: list[str] = []
@@ -51,11 +53,11 @@ class ProgramNames:
         return [f"{name}.grad" for name, x in leaves if x.grad is not None and address_of(x.grad) == address]
 
     def with_node(self, node: Any) -> str:
-        """Return the name of a tensor that a node made, or ""."""
+        """Return the shortest name of a tensor that a node made, or ""."""
         return min((name for name, x in self._found if node_of(x) is node), key=len, default="")
 
     def first_with_node(self, node: Any) -> str:
-        """Return the first name, of the innermost frame, of a tensor that a node made, or ""."""
+        """Return the first name, from the innermost frame outwards, of a tensor that a node made, or ""."""
         return next((name for name, x in self._found if node_of(x) is node), "")
 
 

@@ -103,7 +103,7 @@ class ProgramText:
         return not before and (not after or after.startswith("#"))
 
     def loops_around(self, line: int) -> list[ast.For]:
-        """Return the loops around a line, the outermost first."""
+        """Return the ``for`` loops around a line, the outermost first."""
         loops = [each for each in self.nodes() if isinstance(each, ast.For)]
         return [each for each in loops if each.lineno < line <= (each.end_lineno or 0)]
 
@@ -129,7 +129,7 @@ class ProgramText:
         return [each for each in found if not hasattr(each, "body")]
 
     def blocks_around(self, line: int) -> bool:
-        """Return True if a loop or a condition contains a line."""
+        """Return True if a loop, a condition or a ``try`` contains a line."""
         kinds = (ast.For, ast.While, ast.If, ast.Try)
         return any(isinstance(each, kinds) and each.lineno < line <= (each.end_lineno or 0) for each in self.nodes())
 

@@ -23,8 +23,8 @@ class RefusedStatement:
     Attributes:
         made_in: returns the line that made a tensor, or ``UNKNOWN_LINE``.
         frame: the frame of the program in which the statement ran.
-        line: its line.
-        text: the source of its file.
+        line: the line of the statement.
+        text: the source of the file that contains the statement.
         statement: the statement; None if the source cannot be read.
         message: the text of the error.
     """

@@ -14,7 +14,7 @@ from memory_stage.messages import message
 
 
 def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
-    """Yield a fault for each statement that replaced a part of a module without giving it to the optimizer.
+    """Yield a fault for each statement that replaced a part of a module, if no optimizer received the new part.
 
     The replacement is a fault only if backward has reached the new parameters, no optimizer has them, and an optimizer
     has parameters that no module has.

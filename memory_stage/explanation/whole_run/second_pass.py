@@ -113,9 +113,9 @@ def advise_one_pass(freed: ProgramLine, asking: ProgramLine) -> Text:
 
 
 def find_kept_state(reads: ProgramLine, names: Sequence[str]) -> tuple[str, Fix] | None:
-    """Return the attribute that a line reads, and the fix that detaches it before; None if there is none.
+    """Return the attribute with a graph that a line reads, and the fix that detaches it first; None if there is none.
 
-    A line outside ``__init__`` of the same file assigns the attribute.
+    Only an attribute counts that the same file assigns outside ``__init__``.
 
     Args:
         reads: the line that reads the state.

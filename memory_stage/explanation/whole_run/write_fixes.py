@@ -34,8 +34,8 @@ class OverwrittenValue:
         is_saved_once: True if only one operation saved the tensor.
         is_leaf: True if the tensor has the memory of a trained leaf, such as a parameter.
         library: the name of the framework.
-        attribute: the attribute in which a function of the program keeps the tensor, such as ``ctx.x``, whose version
-            the framework does not compare; "" for other saved tensors.
+        attribute: the attribute, such as ``ctx.x``, in which a function of the program keeps the tensor; "" for other
+            saved tensors. The framework does not compare versions of attributes.
     """
 
     name: str
