@@ -295,10 +295,10 @@ def record(
         key: the step, counted from 1, that the stage shows first and in print. By default it is the first step
             at which a write makes a saved tensor stale, is refused, or changes another name's values; otherwise the
             last write.
-        depth: how much the picture shows at first: ``"memory"``, ``"tensors"`` or ``"history"``; by default what
-            :func:`set_depth` has set, or everything.
+        depth: how much the picture shows at first: ``"memory"``, ``"tensors"`` or ``"history"``; by default the depth
+            that :func:`set_depth` has set, or everything.
         language: the language of the sentences and of the words around the picture, ``"en"`` or ``"zh"``; by default
-            what :func:`set_language` has set, or English.
+            the one that :func:`set_language` has set, or English.
 
     Raises:
         SyntaxError: if ``source`` cannot be compiled. An error of the running program is shown at its step and is in
@@ -368,8 +368,8 @@ def compare(
         namespace: global names that every program gets in addition to ``mt``.
         ignore, steps: as in :func:`record`, for each program.
         depth, language: as in :func:`record`.
-        key: the label of the variant to open and its step, counted from 1; or a step of the variant that is opened by
-            default, the first whose key step (see :func:`record`) has the highest rank.
+        key: the label of the variant to open and its step, counted from 1; or only a step, of the variant that is
+            opened by default. That is the first variant whose key step (see :func:`record`) has the highest rank.
 
     Raises:
         SyntaxError: if a program cannot be compiled.
@@ -455,7 +455,8 @@ def explain(
     Args:
         function: the program as a function. Without it, a context manager is returned.
         catch: True to return the report, with the error in ``report.error``, if the program raises an error.
-        language: of the report, ``"en"`` or ``"zh"``; by default what :func:`set_language` has set, or English.
+        language: the language of the report, ``"en"`` or ``"zh"``; by default the one that :func:`set_language` has
+            set, or English.
 
     Raises:
         ImportError: without a function, if neither PyTorch nor Paddle is installed.

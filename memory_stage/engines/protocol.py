@@ -250,7 +250,10 @@ class Engine(Protocol):
         """Describe how the tensor uses its storage."""
 
     def storage(self, x: Tensor) -> Storage:
-        """Return the storage of ``x``; its version counter if it shares a storage's memory but not the versions."""
+        """Return the storage of ``x``.
+
+        If ``x`` shares the memory of a storage but counts versions separately, return the version counter of ``x``.
+        """
 
     def version(self, x: Tensor) -> int:
         """Return the version of :meth:`storage`."""

@@ -116,7 +116,7 @@ def needs(row: ReportRow) -> str:
 
 
 def details(row: ReportRow, last: ReportRow, number: int) -> list[tuple[str, str]]:
-    """Return the texts below ``row``, each with its heading. It stands for ``number`` equal rows, up to ``last``."""
+    """Return the texts below ``row``, each with its heading. ``row`` is the first of ``number`` equal rows."""
     again = message("{count} times; row {row} is the last one.", count=f"{number:,}", row=f"{last.number:,}")
     repeated = said(again) if number > 1 else ""
     sections = [

@@ -6,7 +6,7 @@
         figure = allocator_map.show(recording)
 
 or, for the allocator alone, ``allocator_map.show(log)`` with a ``MemoryLog``. The figure starts from the allocator's
-present state and undoes the events, so early events may be missing. Therefore the figure must be made before more
+present state and undoes the events. Therefore early events may be missing, but the figure must be made before more
 memory is allocated. A list of events needs no allocator if it contains the events of the segments.
 """
 

@@ -1,8 +1,8 @@
-"""Prepare memory events for a figure: add the number and name of its block and a sentence to each event.
+"""Prepare memory events for a figure: add to each event the number and name of its block, and a sentence.
 
 Events are given as a list of :class:`~minitensor.engine.device.memory_log.MemoryEvent`, as a ``MemoryLog``, or as a
 recording (``with memory.record() as recording``). The first events may be missing, because a log has a limited length.
-Therefore a block that the events free and do not allocate is shown as existing before the first event.
+Therefore, if the events free a block and do not allocate it, the block is shown as existing before the first event.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class EventRun:
         events: one dict for each event; the key ``say`` has its sentence.
         reserved: the bytes that were reserved before the first event.
         peak: the largest number of allocated bytes.
-        peak_at: the index of the event at which it was reached.
+        peak_at: the index of the event at which the peak was reached.
         end: the allocated bytes after the last event.
     """
 

@@ -246,7 +246,7 @@ class _Band(NamedTuple):
 
     Attributes:
         held: the bytes after every event.
-        is_rest: True for the band that all names share which have none of their own.
+        is_rest: True for the band that is shared by all names without a separate band.
     """
 
     name: Text

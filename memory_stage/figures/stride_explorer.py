@@ -1,4 +1,4 @@
-"""The stride explorer. A click on an index shows its cell and how that is computed; shape and strides can be changed.
+"""The stride explorer. A click on an index shows its cell and the computation. Shape and strides can be changed.
 
     x = mt.arange(12).reshape([3, 4])
     stride_explorer.show(x, views={"x": x, "x.t()": x.t(), "x[:, 1:3]": x[:, 1:3]}, index=[1, 2])

@@ -54,7 +54,9 @@ WORDS = {
     "none": message("No {batchName} of the list fits at this {sizeName}."),
 }
 
-FITS, RELEASED, STOPPED = 0, 1, 2  # the result of a choice; STOPPED + n if memory runs out at operation number n
+# The result of a choice: it fits, it fits only because unused segments are given back on the way, or memory runs out at
+# operation number n (``STOPPED + n``).
+FITS, RELEASED, STOPPED = 0, 1, 2
 
 
 def show(

@@ -55,7 +55,7 @@ def gradient_name(name: str) -> str:
 
 
 def phrase(name: str) -> Text:
-    """Return the text that a reader sees for a name: a message with its parts; a name without parts is unchanged."""
+    """Return the text that a reader sees for a name: a message if the name can be translated, or the name itself."""
     if found := _LOCAL.fullmatch(name):
         return message("{name} in {place}", name=phrase(found[1]), place=found[2])
     if found := _SLOT.fullmatch(name):

@@ -29,7 +29,7 @@ class StorageEntry:
     event: Event
     step: int  # the step that made the storage; -1 if it existed before the first step
     counted: int = 0  # the bytes of the storage that the meter counts
-    #: None for a storage. An entry may also be only another version counter for a storage: then the storage's entry.
+    #: None for a storage. If this entry is only another version counter for a storage, the entry of that storage.
     over: StorageEntry | None = None
     ref: Any = None  # a weak reference to that version counter
     seen_by_tensor: bool = False
@@ -157,9 +157,11 @@ class NodeEntry:
     of: TensorEntry | None = None  # the first tensor that had the node's value
     ref: Callable[[], Node | None] | None = None
     partial: bool = False  # True if the node's value covers only a part of its group's memory
-    # True for a result of a layer's call with several results. In place of the first one, the call's node is drawn.
+    # True for the node of a result of a layer's call with several results. The call's node is drawn in place of the
+    # first result's node.
     represents_call: bool = False
-    inner: bool = False  # True for such a call itself: tensors have the values of its results, and none has its value
+    # True for the node of such a call. Tensors have the values of the results' nodes, and no tensor that of this node.
+    inner: bool = False
     arrived: Any = None  # the sum of the gradients so far, as nested lists of numbers; None if they are too long
     dead: bool = False  # True after the node was freed
     word: str = ""  # the operation's name in sentences, if that differs from ``op``

@@ -132,7 +132,7 @@ class Graph:
             self._tensors.join(x, entry, self._tensors.group_of(x, entry.storage))
 
     def _only_shows_group(self, node: Node, entry: TensorEntry) -> bool:
-        """True if a node without an event of an operation only stands for a view of a value that its group has."""
+        """True if no operation reported a node, and the node's value is only a view of a value of the group."""
         parents = [known for parent in self._engine.parents(node) if (known := self.entry_of(parent)) is not None]
         return self._engine.moves_only(node) and any(parent.state.group is entry.group for parent in parents)
 

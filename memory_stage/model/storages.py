@@ -16,7 +16,7 @@ from memory_stage.model.journal import Journal
 from memory_stage.trace import cells
 from memory_stage.trace.cells import Raster
 
-SAMPLES = 40_000  # the bytes of all rasters in a recording; a write after that has no raster
+SAMPLES = 40_000  # the largest number of cells in all rasters of a recording; later events have no raster
 
 
 class Storages:

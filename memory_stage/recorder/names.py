@@ -32,7 +32,8 @@ class Names:
 
     Attributes:
         bound: for each name, the entry of its tensor and the kind of the name.
-        shared: "tensor" or "storage" if two names shared one in the last step with at least two names; otherwise "".
+        shared: "tensor" if two names referred to one tensor after the last step with at least two names; "storage" if
+            their tensors shared a storage; otherwise "".
         named_any: True if any tensor has had a name so far.
     """
 

@@ -1,7 +1,7 @@
 """Run a program statement by statement, and record the changes of memory.
 
 * Values, versions, lifetimes, bytes and errors are the same as without a recorder.
-* After a limited number of steps the program continues without hooks, and the trace says so in a sentence.
+* After a limited number of steps the program continues without hooks, and the trace has a sentence about the limit.
 * Statements that await at the top level run in a separate event loop, because the notebook's loop is busy with the
   cell. As in a notebook, the loop runs only during such statements. When the program ends, the remaining tasks are
   cancelled, as in ``asyncio.run``.

@@ -17,9 +17,9 @@ from memory_stage.recorder.instrument import Hooks
 
 
 class ProgramSource:
-    """The lines of a trace, and the code objects with hooks whose statements are on these lines.
+    """The lines of a trace, and the code objects with hooks for the statements on these lines.
 
-    It refers to code objects of the program, to no frame, and to other objects only weakly.
+    A ``ProgramSource`` refers to code objects of the program, to no frame, and to other objects only weakly.
 
     Attributes:
         tree: the syntax tree of the program, into whose nodes :meth:`compile` puts hooks.

@@ -20,13 +20,13 @@ class Activation:
     Attributes:
         function: the name of the function; empty for the top level.
         frame: the id of the function's frame, to which no reference is kept; 0 for the top level.
-        code: the function's code object, which tells frames apart when a later frame gets the id of a freed one.
+        code: the function's code object. It distinguishes two frames if a later frame gets the id of a freed one.
         statement: the statement that is running.
         run: the number of the execution of that statement.
         passes: the number of the present iteration of each loop, by the hook of the loop's head.
         names: the function's local names for tensors.
         full_name: the function's name; for a method, with its class.
-        number: 2 for a function that a running call of itself has called, and so on.
+        number: the number of this call among the running calls of functions with this name, counted from 1.
         since: the step in which the function was called or resumed.
         value: the value that the function returned or yielded last, if that was a tensor; otherwise None.
         inside: all tensors in the value that the function returned or yielded last.

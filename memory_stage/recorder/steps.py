@@ -1,7 +1,7 @@
 """The running step of a recording, the recorded steps, and the limits of a recording.
 
 * A step that changed nothing is left out, unless a reader expects to see its statement.
-* After a limit is reached no step is recorded, and the trace says so.
+* After a limit is reached no step is recorded, and the trace has a sentence about the limit.
 * In the finished trace, ``allocated`` and ``peak`` do not count storages that are older than the recording, unless the
   trace shows them.
 """

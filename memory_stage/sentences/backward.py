@@ -242,7 +242,7 @@ def _describe_custom_end(done: FinishedStep, where: Text, sent: list[Sent]) -> T
 
 
 def _sending(sent: list[Sent], sentence: Callable[[Text], Text]) -> Text:
-    """Return ``sentence(text)`` for the most detailed text about the sent gradients with which it is short enough."""
+    """Return ``sentence(text)`` with the most detailed text about the sent gradients that keeps it short enough."""
     places = list(dict.fromkeys(each.label for each in sent))
     return first_fitting(
         sentence(joined([_to(each) for each in sent])),
@@ -307,7 +307,7 @@ def _to(sent: Sent) -> Text:
 
 
 def _write(fact: Passed) -> Text:
-    """Describe the node of a group's value after a write through a view, which splits the gradient."""
+    """Describe the node of a group's value after a write through a view. This node splits the gradient."""
     if fact.node is None:
         return _sending(
             fact.sent,

@@ -1,4 +1,4 @@
-"""Sentences for frameworks: for state that cannot be read, or that they do not check, unlike minitensor's.
+"""Sentences that only frameworks need: about state that cannot be read, separate histories, and unversioned writes.
 
 ``sentences.py`` has the rules for all sentences.
 """

@@ -114,7 +114,7 @@ def _array(done: FinishedStep, fact: Named) -> Text:
 
 
 def _storages_of(done: FinishedStep, named: Sequence[Named]) -> Text:
-    """Return a phrase that lists the old and the new storages of tensors that no operation made, as deep copies."""
+    """Return a phrase for the old and the new storages of tensors that no operation made, such as deep copies."""
     storages = list(dict.fromkeys(fact.tensor.storage.root for fact in named))
     made = {fact.storage for fact in done.all(Allocated)}
     new = [storage for storage in storages if storage in made]
@@ -309,7 +309,7 @@ def _keeper_clause(done: FinishedStep, storage: StorageEntry) -> Text:
 
 
 def describe_kept(done: FinishedStep, storage: StorageEntry) -> Text:
-    """Describe a storage that remains allocated, and the objects that keep it."""
+    """Describe a storage that remains allocated, and the object that keeps it alive."""
     return message(
         "Storage {storage} stays, because {reason}.", storage=storage.id, reason=_keeper_clause(done, storage)
     )

@@ -175,7 +175,7 @@ def _overlapping(done: FinishedStep, target: str) -> Text:
 
 
 def _protected_leaf(done: FinishedStep, name: str) -> Text:
-    """Return the protected leaf that a refused operation would have written through ``name``."""
+    """Return a phrase for the protected leaf that a refused operation would have written through ``name``."""
     entry = _find_tensor(done, name)
     if entry is None:
         return message("a leaf")

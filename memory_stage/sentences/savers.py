@@ -13,7 +13,7 @@ from memory_stage.model.entries import NodeEntry
 from memory_stage.sentences.words import code, node_text, storages_text
 from memory_stage.trace.amounts import bytes_message
 
-MOST_NAMED = 2  # the largest number of savers that a sentence names; of more, it has only the number
+MOST_NAMED = 2  # the largest number of savers that a sentence names; if there are more, it has only their number
 
 
 def stale_text(fact: Wrote | Elsewhere) -> tuple[Text, ...]:

@@ -2,8 +2,7 @@
 
 The subject is the operation or the line, the verb is in the present tense, and the numbers follow. A second sentence is
 only for facts that the picture does not show. Storages have numbers, memory states look like ``a@0``, and operations
-have their line. A sentence has at most 35 words, no colours, no "here", and code in backticks, but not the text of an
-error.
+have their line. A sentence has at most 35 words, no colours, no "here", and no text of an error. Code is in backticks.
 """
 
 from __future__ import annotations

@@ -21,12 +21,12 @@ RESHAPING_IN_PLACE = tuple(f"{op}_" for op in RESHAPING)
 
 
 def quoted(text: str) -> str:
-    """Return a piece of the program in backticks, with other quotes in place of its own."""
+    """Return a piece of the program in backticks, with single quotes in place of the backticks inside it."""
     return "`" + text.replace("`", "'") + "`"
 
 
 def code(text: Text) -> Text:
-    """Return a name in backticks, in the word order of the language; words for a write without a name."""
+    """Return a name in backticks, in the word order of the language; a phrase for a write that no event reported."""
     if text == UNREPORTED_WRITE:
         return AN_UPDATE
     name = phrase(text) if isinstance(text, str) else text
@@ -67,7 +67,10 @@ def cell_count_text(count: int) -> Text:
 
 
 def fitting(first: Text, *more: Text | Sequence[Text]) -> Text:
-    """Return ``first`` and those other sentences that fit; of a tuple of equivalent texts, the first that fits."""
+    """Return ``first`` and the other sentences that still fit.
+
+    Of a tuple of equivalent texts, the first that fits is added.
+    """
     said = [first]
     for alternatives in more:
         for sentence in alternatives if isinstance(alternatives, tuple) else (alternatives,):

@@ -199,7 +199,11 @@ def _says_through(done: FinishedStep, fact: Wrote) -> bool:
 
 
 def _same_tensor(done: FinishedStep, fact: Wrote) -> Text:
-    """Name the written tensor by names that the statement does not mention or, if it mentions all, by the others."""
+    """Return a sentence with the other names of the written tensor.
+
+    These are the names that the statement does not mention. If it mentions all, they are the names other than the one
+    in the first sentence.
+    """
     names = fact.tensor.names
     if len(names) < 2 or any(named.tensor is fact.tensor for named in done.all(Named)):
         return ""

@@ -17,8 +17,8 @@ import numpy as np
 
 SMALL = 64  # the length up to which all cells of a storage are shown
 LARGEST_IN_NUMBERS = 48  # the length up to which the picture shows numbers; a longer storage has grey levels instead
-RUNS = 4  # the runs of each tensor and write whose ends are shown, besides the first and last cell of a longer storage
-# the largest number of runs of a recorded write; one with more is recorded as one run, from first to last cell
+RUNS = 4  # the number of runs, of a tensor or a write, whose first and last cells are shown in a longer storage
+# the largest number of runs of a recorded write; a write with more is recorded as one run, from first to last cell
 MOST_RANGES = 12
 
 Run = tuple[int, int]
@@ -155,7 +155,7 @@ class Raster:
     """The cells to sample.
 
     Attributes:
-        cells: the numbers of the cells, by image, row and column.
+        cells: the indices of the cells, by image, row and column.
         of: the numbers of images, rows and columns from which they are sampled.
     """
 
@@ -164,7 +164,7 @@ class Raster:
 
     @classmethod
     def of_layout(cls, shape: Sequence[int], strides: Sequence[int], offset: int, length: int) -> Raster | None:
-        """Return the raster of a storage from the layout of a tensor that reads all cells in order; otherwise None."""
+        """Return the raster of a storage from the layout of a tensor; None unless this reads all cells in order."""
         if runs_of(shape, strides, offset, 1) != ([(0, length - 1)], 1):
             return None
         dims = [(n, stride) for n, stride in zip(shape, strides, strict=True) if n > 1]

@@ -2,7 +2,7 @@
 
 `problems(trace)` checks the structure of a trace against `trace.schema.json`. Then it checks rules that a schema cannot
 express: an event refers only to things that an earlier event made, cells are inside their storage, and versions rise.
-It needs no package, because it implements the keywords of JSON Schema that this schema uses, and refuses all others.
+This module needs no package: it implements the keywords of JSON Schema that this schema uses, and refuses all others.
 """
 
 from __future__ import annotations

@@ -10,5 +10,5 @@ tensor that the backward pass needs?* It has two logs, whose size is limited in 
 
 :mod:`memory_stage.watch.torch` fills both logs while a program runs. It reads the saved tensors from the graph, but
 only when a backward pass fails or an unversioned write may have changed one. Python cannot read Paddle's saved tensors,
-so :mod:`memory_stage.watch.paddle` logs the arguments of each call, and a table says which of them the call saved.
+so :mod:`memory_stage.watch.paddle` logs the arguments of each call, and finds in a table those that the call saved.
 """

@@ -105,7 +105,7 @@ class Lines:
         return self._lines[number]
 
     def files(self) -> set[str]:
-        """Return the files of the program that have been met."""
+        """Return the files of the program whose frames were looked up so far."""
         return {code.co_filename for code, is_program in self._codes.values() if is_program}
 
     def program_frames(self, frame: FrameType | None) -> list[FrameType]:

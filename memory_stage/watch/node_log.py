@@ -17,8 +17,8 @@ class NodeLog:
 
     A framework numbers the nodes of its graph in the order of their creation. Consecutive nodes that one line created
     share one entry if nothing was written between them. A time is the number of writes so far. Nodes that unwatched
-    code created leave a gap in the sequence numbers: they have no line, and their time is that at which the log found
-    the gap, at the latest before the next watched call.
+    code created leave a gap in the sequence numbers. They have no line, and their time is the time at which the log
+    found the gap. It finds the gap at the latest just before the next watched call.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class NodeLog:
             self._end = end
 
     def fill_gap(self, sequence_number: int, line: int, time: int) -> None:
-        """Record the line of a node that unwatched code created, and that the log has with other nodes or not yet."""
+        """Record the line of a node that unwatched code created. The node is in a gap, or not in the log yet."""
         if sequence_number >= self._end:
             self.add(sequence_number, sequence_number + 1, line, time)
             return

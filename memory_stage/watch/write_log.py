@@ -40,8 +40,8 @@ class LineWrites:
 class WriteLog:
     """The lines that wrote each storage.
 
-    A storage is identified by its address, which another storage may get once it is freed. The times of the writes
-    distinguish the two, because the storage of a saved tensor has existed since the node was created.
+    A storage is identified by its address. Once the storage is freed, another one may get this address. The times of
+    the writes distinguish the two, because the storage of a saved tensor has existed since the node was created.
     """
 
     def __init__(self) -> None:

@@ -39,8 +39,8 @@ def page_assets(*names: str, package: str) -> str:
 
     The result is empty in the book (environment variable `MINITENSOR_BOOK=1`), whose pages link the same files, and in
     a kernel session in which another cell's output already includes the assets. If that cell runs again, its new output
-    includes them again, because it replaces the first. Colab shows each output in a separate frame, so there every
-    output includes them.
+    replaces the old one, so the new output includes the assets again. Colab shows each output in a separate frame, so
+    every output in Colab includes them.
 
     Args:
         names: the names of files in the folders `css` and `built` of `package`.

@@ -74,7 +74,7 @@ def numbers(gradient: Any) -> np.ndarray | None:
 
 
 def before_and_after(before: np.ndarray, gradient: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of a gradient before and after a hook; the later ones twice if no copy was made before it."""
+    """Return the numbers of a gradient before and after a hook; those after it twice if there is no earlier copy."""
     after = tensor_access.copied(gradient)
     return (before, after) if before.shape == after.shape else (after, after)
 

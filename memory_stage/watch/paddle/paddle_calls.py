@@ -1,6 +1,7 @@
 """Log the nodes and writes of a program by observing its calls of Paddle's functions.
 
-Before and after each call it reads the versions and addresses of the tensors, but no elements. It keeps no tensor.
+Before and after each call, the watcher reads the versions and addresses of the tensors, but no elements. It keeps no
+tensor alive.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _STEPS = frozenset(
 )
 _UNCOUNTED = _STEPS | {"set_value", "exponential_", "uniform_inplace_", "gaussian_inplace_"}
 
-#: Functions whose results share the memory of their argument, although their name does not say so.
+#: Functions whose results share the memory of their argument, although the names of the functions do not suggest it.
 _VIEWS = frozenset(
     ("transpose", "reshape", "flatten", "squeeze", "unsqueeze", "T", "mT", "diagonal", "unbind", "split")
 )

@@ -13,7 +13,7 @@ from memory_stage.messages import Text
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.paddle.paddle_calls import PaddleCallWatcher, nodes_behind
 
-#: The backward passes that are checked after a suspicious write: the next pass may start from another loss.
+#: The number of backward passes that are checked after a write, because the next pass may start from another loss.
 CHECKED_PASSES = 4
 
 

@@ -45,7 +45,7 @@ class SavedValue:
 
 
 def nodes_behind(roots: Any) -> Iterator[Any]:
-    """Yield the nodes that a backward pass from ``roots`` may run, those created last first as far as possible."""
+    """Yield the nodes that a backward pass from ``roots`` may run, except the nodes of leaves."""
     roots = (roots,) if isinstance(roots, torch.Tensor) else roots
     todo = [node for root in roots if isinstance(root, torch.Tensor) and (node := node_of(root)) is not None]
     seen = set(todo)

@@ -1,7 +1,8 @@
 """Log the nodes and writes of a program by observing its calls of torch's functions.
 
 Before and after each call, the mode asks torch for the sequence number of the next node. If a call may write, the mode
-compares the versions of the arguments before and after it. It reads no elements, copies nothing and keeps no tensor.
+also compares the versions of the arguments before and after the call. The mode reads no elements, copies nothing and
+keeps no tensor alive.
 """
 
 from __future__ import annotations
@@ -283,7 +284,7 @@ class CallWatcher(TorchFunctionMode):
         return True
 
     def _statistics(self, made_node: bool, args: Any, kwargs: dict[str, Any]) -> list[torch.Tensor]:
-        """Return the running statistics that a normalization writes; [] until one in evaluation has saved some."""
+        """Return the running statistics that a normalization writes; [] until one in evaluation mode has saved any."""
         training = kwargs.get("training", kwargs.get("use_input_stats", args[5] if len(args) > 5 else False))
         if not training:
             self._has_read_statistics = self._has_read_statistics or made_node

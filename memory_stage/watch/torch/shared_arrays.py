@@ -33,7 +33,7 @@ class SharedArray:
 
     Attributes:
         array: a weak reference to the array or, if the memory is that of a buffer, to the tensor.
-        function: the function that shared it, such as ``from_numpy``.
+        function: the function that shared the memory, such as ``from_numpy``.
         line: the index of the line that called the function.
         is_readonly: True if the array or buffer must not be written.
         is_repeated: True if the same line shared this memory before and the memory still has the numbers that torch
@@ -53,9 +53,9 @@ class SharedArrays:
     """The shared arrays that are alive.
 
     Attributes:
-        readonly_writes: pairs of a line that shared read-only memory and one that wrote it, with the operation.
-        repeated_writes: pairs of a line that shared the same part of an array again and one that changed it each time,
-            with the operation.
+        readonly_writes: maps the line that shared read-only memory, and the line that wrote it, to the operation.
+        repeated_writes: maps the line that shared the same part of an array again and again, and the line that changed
+            this part each time, to the operation.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Watch a program that uses PyTorch from its first line to its last.
 
-A function is called before each backward pass, and when a pass fails or succeeds. No mode observes ``apply`` of
-subclasses of ``torch.autograd.Function``, so it is patched, to log the nodes that these functions create.
+Functions of this module run before each backward pass, and after it has failed or succeeded. No mode observes ``apply``
+of subclasses of ``torch.autograd.Function``, so this method is patched, to log the nodes that these functions create.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NOT_WATCHED: dict[Text, Text] = {
     ELSEWHERE: message("Another thread computes with tensors: only its writes are watched, and no other operations."),
 }
 
-#: The backward passes that are checked after an unversioned write: the next pass may start from another loss.
+#: The number of backward passes that are checked after an unversioned write: the next may start from another loss.
 CHECKED_PASSES = 4
 
 
@@ -235,7 +235,7 @@ class BackwardPasses:
             hooks.
         before: called with the tensors that a pass is about to start from.
         failed: called with these tensors, the error, and the frame that called backward. The program's frames still
-            exist during this call, so that it can search their variables.
+            exist during this call, so that ``failed`` can search their variables.
         after: called after a pass has succeeded, with the frame, and True if the pass retains the graph.
     """
 
