@@ -8,8 +8,8 @@ The cell magic runs a cell and shows how each statement changed memory. ``record
 text, ``trace`` for a call of a function, and ``compare`` shows several programs as variants of one stage. ``save``
 writes a stage to a file.
 
-A cell's output is one HTML element with its data, a picture and every sentence inside it, so it can be read without
-JavaScript. The program's text is always escaped.
+A cell's output is one HTML element. The element contains the data, a picture and every sentence, so the output can be
+read without JavaScript. The program's text is always escaped.
 """
 
 from __future__ import annotations

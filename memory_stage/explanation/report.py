@@ -13,7 +13,7 @@ from memory_stage.explanation.verdict import Verdict
 from memory_stage.messages import Language, Text, default_language, listed, message, speaking
 from memory_stage.recorder.names import SHARES_NOTHING
 
-#: The name and version of the format of ``to_json``, which ``report.schema.json`` describes.
+#: The name and version of the format that ``to_json`` writes and ``report.schema.json`` describes.
 SCHEMA = "explain/1"
 
 MOST_ROWS = 1000  # the totals also count the rows after these

@@ -98,8 +98,8 @@ class ReportRow:
         before, after: the version of the storage before and after the operation.
         policy: the in-place policy in force.
         recorded: True if the history contains the operation.
-        verdict: the first of ``verdicts``, which are all that apply.
-        rules, needs, why: the rules of its gradients, the tensors that these need, and the reason.
+        verdicts: all verdicts that apply, the most serious first.
+        rules, needs, why: the derivative rules of the operation, the tensors that these rules need, and the reason.
         happened, instead: sentences about the effect, and about a cheaper or safer way.
         copied, marked, indexed: bytes of copies, masks and an index that are saved for its own backward.
         preserved: bytes kept for other operations, which ``preserved_for`` lists.

@@ -1,4 +1,4 @@
-"""The part of a run that is recorded, some statements or one iteration of a loop, and the options that choose it.
+"""The recorded part of a run (some statements, or one iteration of a loop), and the options that choose this part.
 
 Before a window begins, a program runs with hooks and without a subscription to an engine, which costs less than a
 microsecond a statement. A recording of 500 steps can therefore begin after millions of statements.

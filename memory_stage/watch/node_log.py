@@ -62,7 +62,7 @@ class NodeLog:
                 self._line[at], self._time[at] = line, time
 
     def find(self, sequence_number: int) -> tuple[int, int]:
-        """Return the index of the line that created a node, and the node's time; 0 and a late time if unknown."""
+        """Return the index of the line that created a node, and the node's time; 0 and ``NO_TIME`` if not logged."""
         at = bisect_right(self._first, sequence_number) - 1
         return (0, NO_TIME) if at < 0 or sequence_number >= self._end else (self._line[at], self._time[at])
 

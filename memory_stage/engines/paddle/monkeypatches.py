@@ -1,7 +1,7 @@
 """Patch the functions of Paddle that create and write tensors, and restore them.
 
-The patched functions are those of ``paddle._C_ops``, also where other modules of Paddle have imported them, the methods
-of ``paddle.Tensor`` that call none of these, and the functions of Paddle that call other patched functions.
+Three groups are patched: the functions of ``paddle._C_ops``, also where other modules of Paddle have imported them; the
+methods of ``paddle.Tensor`` that call none of these; and the functions of Paddle that call other patched functions.
 """
 
 from __future__ import annotations

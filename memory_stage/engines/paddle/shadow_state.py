@@ -69,7 +69,7 @@ class ShadowState:
         self.in_backward = False
         self.emit: events.Listener = events.ignore
         self.when_shared: list[Callable[[PaddleStorage], None]] = []
-        #: The storages of living arrays, by the ids of the arrays, which keep the memory alive.
+        #: The storages of living arrays, by the ids of the arrays. The arrays keep the memory alive.
         self._of_arrays: dict[int, PaddleStorage] = {}
         self._omitted: set[Text] = set()
 

@@ -158,7 +158,7 @@ class Counter:
     """A separate version counter on a storage, for ``x.data``, for a tensor after ``set_``, or for one from DLPack.
 
     If torch imported the memory from another library, it has a second object for the storage. ``end`` is a weak
-    reference to that object, which reports when it is freed.
+    reference to that object. Its callback runs when the object is freed.
     """
 
     __slots__ = ("_memory", "version", "end", "__weakref__")

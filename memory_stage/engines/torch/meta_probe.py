@@ -91,7 +91,7 @@ def _probe(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[P
 
 
 def _without_memory(value: Any, stand_ins: dict[int, torch.Tensor], depth: int = 3) -> Any:
-    """Return an argument with a tensor without memory in place of each tensor; the same one for the same tensor."""
+    """Return an argument in which each tensor is replaced by one without memory, always by the same one."""
     if isinstance(value, torch.Tensor):
         if id(value) not in stand_ins:
             bare = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")

@@ -31,7 +31,7 @@ class NodeTag:
         outputs: the tags of further results, by the number of the result. Negative keys have the tags of inner nodes at
             which a backward starts.
         size: the number of nodes that share the tag.
-        is_custom: True if the backward rule is a function of the program, which gets the gradients as tensors.
+        is_custom: True if the backward rule is a function of the program. Such a function gets gradients as tensors.
         is_unreported: True if no observed call created the nodes, for example if a backward with ``create_graph`` did.
     """
 

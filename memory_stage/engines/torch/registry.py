@@ -25,7 +25,7 @@ class Record:
         counter: the tensor's storage, or its separate version counter.
         current: the version at which ``grad_fn`` was known to belong to the tensor's value, or None. At any other
             version, reading ``grad_fn`` of a view would create a node.
-        is_apart: True for a view created under ``no_grad``, which does not share the history of its base.
+        is_apart: True for a view created under ``no_grad``. Such a view does not share the history of its base.
         leaf: the tag of the tensor's node, if the tensor is a leaf.
         stamp: the address and layout after the last call that used the tensor.
     """

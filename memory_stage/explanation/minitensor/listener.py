@@ -243,7 +243,7 @@ class Listener(events.Subscription):
                     self._stale[id(link()), what] = link, row.number, saved
 
     def _why_unrecorded(self, x: Tensor, recorded: bool) -> tuple[str, str]:
-        """Return why autograd did not record a write to ``x``, and the name of the tensor whose history lacks it.
+        """Return the reason why autograd did not record a write to ``x``, and the tensor whose history lacks the write.
 
         The reason is a key of ``alternatives.UNRECORDED``. Both are "" if no history lacks the write.
         """

@@ -166,13 +166,13 @@ class PytorchRefusals:
             self._origins.viewed(x, op, base)
 
     def refuses_view(self, x: Tensor, recorded: bool, saved: Sequence[Tensor] = ()) -> Message | None:
-        """Return why PyTorch would not change ``x`` or its shape in place because of the way it was made, or None."""
+        """Return the reason why PyTorch would not write or reshape ``x`` in place, if ``x`` was made in such a way."""
         return self._origins.refuses(x, recorded, saved) if _is_pytorchs(x) else None
 
     def refuses(
         self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, copied: int, recorded: bool
     ) -> PytorchRefusal | None:
-        """Return why PyTorch would refuse ``op``, which wrote ``x``, or the backward after it; otherwise None.
+        """Return the reason why PyTorch would refuse to write ``x`` by ``op``, or the backward after it; or None.
 
         Args:
             where: the cells, as in the event ``TensorWritten``.
@@ -295,7 +295,7 @@ class Origins:
         return origin if origin is not None and origin.tensor() is x else None
 
     def refuses(self, x: Tensor, recorded: bool, saved: Sequence[Tensor]) -> Message | None:
-        """Return why PyTorch would not write ``x`` in place, or None if it would.
+        """Return the reason why PyTorch would not write ``x`` in place, or None if it would write it.
 
         Args:
             saved: the operands that the write's backward needs.

@@ -86,7 +86,7 @@ def is_known(operation: str, attribute: str) -> bool:
 
 
 def reason(operation: str, attribute: str) -> Text:
-    """Return why an operation's backward needs a saved tensor.
+    """Return the reason why an operation's backward needs a saved tensor.
 
     Args:
         operation: the name of the operation, such as ``mul``.

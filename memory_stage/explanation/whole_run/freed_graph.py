@@ -222,7 +222,7 @@ def _fixes_of_second_pass(
 
 
 def _reader_in_loop(text: ProgramText, made: ast.Assign, asking: ast.stmt) -> ast.stmt | None:
-    """Return the first statement in the loop around ``asking`` that reads a name which ``made`` assigned earlier."""
+    """Return the first statement that reads a name assigned by ``made``, in a loop after ``made`` around ``asking``."""
     for loop in text.loops_around(asking.lineno):
         if made.lineno < loop.lineno:
             return next((each for each in loop.body if assigned_names(made) & names_in(each)), None)

@@ -21,9 +21,9 @@ WALKED_PER_OPERATION = 4
 class FunctionLeaks:
     """The last fault found for each growing variable or attribute of the functions of a program.
 
-    A function is searched when one of its lines, or of the functions that it calls, has run 4 times, 8 times, 16 times
-    and so on. The next search waits for one operation per :data:`WALKED_PER_OPERATION` nodes that this one read, so
-    searching takes at most about as long as the operations.
+    A function is searched when a line in it, or in a function that it calls, has run 4 times, 8 times, 16 times and so
+    on. A search that reads many nodes delays the next search by one operation per :data:`WALKED_PER_OPERATION` nodes,
+    so searching takes at most about as long as the operations.
 
     Args:
         lines: the lines of the run, which count how often each has run.

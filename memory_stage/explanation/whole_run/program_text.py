@@ -196,7 +196,7 @@ class ProgramText:
         return ast.unparse(_Renamed(index, expression.slice).visit(ast.parse(ast.unparse(made[0].elt), mode="eval")))
 
     def wrapped(self, expression: ast.expr, pattern: str) -> tuple[Edit, ...]:
-        """Return the edit that puts a one-line expression into a pattern, such as ``{}.clone()``; () for more lines."""
+        """Return the edit that puts an expression into a pattern such as ``{}.clone()``; () if it has several lines."""
         if expression.lineno != expression.end_lineno:
             return ()
         line = self.lines[expression.lineno - 1].encode()

@@ -113,7 +113,7 @@ def advise_one_pass(freed: ProgramLine, asking: ProgramLine) -> Text:
 
 
 def find_kept_state(reads: ProgramLine, names: Sequence[str]) -> tuple[str, Fix] | None:
-    """Return the attribute with a graph that a line reads, and the fix that detaches it first; None if there is none.
+    """Return the attribute that a line reads and that has a graph, and the fix that detaches it first; or None.
 
     Only an attribute counts that the same file assigns outside ``__init__``.
 

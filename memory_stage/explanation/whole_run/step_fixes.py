@@ -48,7 +48,7 @@ def fix_step_order(lost: OverwrittenValue) -> Iterator[Fix]:
 def repeat_forward(
     lost: OverwrittenValue, frames: list[FrameType], text: ProgramText, is_stale: Callable[[Any], bool]
 ) -> Fix | None:
-    """Return the fix that repeats, after the step, the statements whose results the step has made stale; or None.
+    """Return the fix that repeats statements after the step, because the step made their results stale; or None.
 
     These are assignments in the block of the step that make a tensor whose graph needs an overwritten tensor. The
     backward pass has to be in the same block.
@@ -140,7 +140,7 @@ def fix_leaf_write(lost: OverwrittenValue) -> Fix:
 
 
 def _move_behind(lost: OverwrittenValue) -> tuple[Edit, ...]:
-    """Return the edits that move the writing statement behind the backward pass in the same block; () if none may.
+    """Return the edits that move the write behind the backward pass in the same block; () if it must not be moved.
 
     Only calls of ``zero_grad`` or ``clear_grad`` may lie between the two, and the write may not use a gradient.
     """

@@ -60,7 +60,7 @@ def fix_write(lost: OverwrittenValue, frames: list[FrameType], is_shared: Callab
     """Yield the fix that changes the writing line.
 
     Args:
-        is_shared: returns True for a view or a leaf, whose memory other tensors may share.
+        is_shared: returns True for a view or a leaf, because other tensors may share its memory.
     """
     line = lost.written_in[0]
     text = ProgramText(line.file)

@@ -50,7 +50,7 @@ class LoggedNode:
         number: the number of the node in the order of creation.
         inputs, outputs: the states of the call's tensors, by their paths among arguments or results.
         made_version: the version of the result when the node was created.
-        saved: the tensors that a ``PyLayer`` of the program saved, whose versions Paddle does not compare.
+        saved: the tensors that a ``PyLayer`` of the program saved. Paddle does not compare their versions.
     """
 
     name: str

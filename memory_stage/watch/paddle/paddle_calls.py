@@ -111,7 +111,7 @@ class PaddleCallWatcher:
         return function(*arguments, **keywords)
 
     def single(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        """Run a function of Paddle, and log the nodes that it creates and its writes; in other threads only writes."""
+        """Run a function of Paddle, and log its writes and, in the watched thread, the nodes that it creates."""
         if not self.is_open:
             return function(*arguments, **keywords)
         if threading.get_ident() != self._thread and not is_library_thread(threading.current_thread()):

@@ -33,7 +33,7 @@ class SavedValue:
         data: a tensor on the memory of the saved one.
         version: the version at which the tensor was saved.
         is_stale: True if torch will refuse to use the tensor, because its version has changed.
-        is_compared: False for an attribute of a ``ctx``, whose version torch does not compare.
+        is_compared: False for a tensor in an attribute of a ``ctx``, because torch does not compare its version.
     """
 
     node: Any

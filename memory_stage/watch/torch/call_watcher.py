@@ -34,9 +34,9 @@ _Tensor = torch.Tensor
 _NORMS = frozenset(("batch_norm", "instance_norm", "native_batch_norm"))
 
 
-#: For a warning to name the program's line, a call has to run in a frame that imitates this line, which doubles the
-#: cost of the call. Python prints a warning once for each line, so only the first call in each place gets such a
-#: frame. This is the largest number of places that are remembered.
+#: A warning names the program's line only if the call runs in a frame that imitates this line. Such a frame doubles the
+#: cost of a call. Python prints a warning once for each line, so only the first call in each place gets such a frame.
+#: This is the largest number of places that are remembered.
 MOST_PLACES = 100_000
 
 
