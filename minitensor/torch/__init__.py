@@ -1,10 +1,10 @@
-"""PyTorch's vocabulary over the same engine: ``import minitensor.torch as torch``.
+"""PyTorch's vocabulary on minitensor's engine: ``import minitensor.torch as torch``.
 
 Names, meanings, error messages and printed texts are PyTorch's: ``+=`` writes in place, ``split`` and ``expand`` return
 views, ``round`` rounds half to even, and ``numpy()`` shares memory. Tensors and backward are the engine's: a tensor of
-this package is a tensor of the engine with PyTorch's methods. If an operator combines it with a tensor with Paddle's
-methods, the result has the class of the left operand. A missing name raises an AttributeError that suggests the nearest
-name.
+this package is a tensor of the engine with PyTorch's methods. If one operand of an operator has PyTorch's methods and
+the other one has Paddle's, the result has the class of the left operand. A missing name raises an AttributeError that
+suggests the nearest name.
 """
 
 import math as _math
@@ -81,7 +81,7 @@ half, float, double, short, int, long = float16, float32, float64, int16, int32,
 
 globals().update(_assembly.FUNCTIONS)
 
-#: The functions that are rows of the derivative table; each is compiled on first use.
+#: The names of the functions that are rows of the derivative table. Each function is compiled on first use.
 _LATER = frozenset(name for name in (*_found_in("torch"), *_found_in("torch_")) if name not in globals())
 
 

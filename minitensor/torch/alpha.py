@@ -16,15 +16,15 @@ from minitensor.torch.scalars import check_range
 
 
 def scale_operand(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> Any:
-    """Return ``alpha * y``, which ``op`` then adds to ``x`` or subtracts from it; if ``y`` is a tensor, ``redirect``
-    computes the product as a recorded operation.
+    """Return ``alpha * y``, which the operation ``op`` then adds to ``x`` or subtracts from ``x``. If ``y`` is a
+    tensor, ``redirect`` computes the product as a recorded operation.
 
-    Integers and bools are converted to the dtype of the result first. If it will hold 16-bit floats, ``alpha`` and a
-    number ``y`` are rounded to 16 bits first.
+    A tensor ``y`` of integers or bools is converted to the dtype of the sum first. If that is a 16-bit floating-point
+    dtype, ``alpha`` is rounded to 16 bits first, and so is ``y`` if it is a number.
 
     Raises:
-        RuntimeError: if ``alpha`` is a float although neither operand holds floats, if it is a bool although the result
-            does not hold bools, or if the dtype of the result cannot hold it.
+        RuntimeError: if ``alpha`` is a float although neither operand holds floats, if ``alpha`` is a bool although the
+            sum does not hold bools, or if the dtype of the sum cannot hold ``alpha``.
     """
     factor = number(op, "alpha", alpha)
     if isinstance(factor, float) and not any(_is_floating(operand) for operand in (x, y)):

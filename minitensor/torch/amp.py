@@ -28,14 +28,14 @@ _LISTS = {"cpu": (TORCH_CPU, bfloat16), "cuda": (TORCH_CUDA, float16)}
 
 
 class autocast(Context):
-    """Cast the operands of products to 16 bits, and those of losses and some other functions to float32.
+    """Cast the operands of products to 16 bits, and the operands of losses and some other functions to float32.
 
     Use it as ``with torch.autocast("cpu"): ...`` or ``@torch.autocast("cpu")``. The operands of in-place operations and
-    float64 operands are not cast. A parameter is cast once for each of its versions, and a product saves the cast copy
-    for backward.
+    float64 operands are not cast. A parameter is cast again only after a write has changed its version, and a product
+    saves the cast copy for backward.
 
     Args:
-        device_type: "cpu" or "cuda": the device whose list of operations applies.
+        device_type: "cpu" or "cuda". Each device has another list of the operations whose operands are cast.
         dtype: float16 or bfloat16; by default bfloat16 on the CPU, and float16 on CUDA.
         enabled: False to cast nothing in the block, even if it is inside another ``autocast``.
         cache_enabled: False to cast a parameter at every use.
@@ -82,7 +82,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """True if operands are cast in this thread; with ``device_type``, if they are cast by the list of that device.
+    """True if an ``autocast`` casts operands in this thread. With ``device_type``, it must be one for that device.
 
     Raises:
         TypeError: if ``device_type`` is not text.
@@ -94,7 +94,8 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 
 
 def get_autocast_dtype(device_type: str) -> DType:
-    """Return the dtype to which ``autocast`` casts the operands of products in this thread, or would cast them.
+    """Return the dtype to which ``autocast`` casts the operands of products in this thread. If no ``autocast`` for this
+    device is active, return its default dtype.
 
     Raises:
         RuntimeError: for a device other than "cpu" and "cuda".
@@ -105,8 +106,8 @@ def get_autocast_dtype(device_type: str) -> DType:
     return BY_NUMPY[modes.casts.low] if modes.casts is not None and modes.casts.lists is lists else usual
 
 
-# Paddle's scaler has other names, errors and settings, so both have only the rule in common, the engine's `LossScale`.
-#: The keys of a scaler's ``state_dict``, with the attributes of the rule.
+# Paddle's scaler has other names, errors and settings, so the two scalers share only the engine's rule, `LossScale`.
+#: Maps the keys of a scaler's ``state_dict`` to attributes of ``LossScale``.
 _STATE = {
     "scale": "scale",
     "growth_factor": "growth",
@@ -114,7 +115,7 @@ _STATE = {
     "growth_interval": "interval",
     "_growth_tracker": "good",
 }
-#: The number of nested iterables in which a scaler looks for tensors.
+#: How deep a scaler searches nested iterables for tensors.
 _DEEPEST = 64
 
 
@@ -159,7 +160,9 @@ class GradScaler:
         self._rule = LossScale(float(init_scale), growth_factor, backoff_factor, growth_interval)
 
     def scale(self, outputs: Any) -> Any:
-        """Return ``outputs`` times the scale: a tensor, a list, a tuple, or an iterator over another iterable.
+        """Multiply a tensor, or all tensors in nested iterables, by the scale.
+
+        The result for a list or a tuple has the same type. The result for any other iterable is an iterator.
 
         Raises:
             ValueError: if ``outputs`` is neither a tensor nor an iterable.
@@ -197,7 +200,7 @@ class GradScaler:
         self._rule.unscale(optimizer, gradients)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Divide the gradients by the scale, and call ``optimizer.step(...)`` unless one of them contains inf or nan.
+        """Divide the gradients by the scale, and call ``optimizer.step(...)`` unless a gradient contains inf or nan.
 
         Returns:
             The result of the step; None if it was skipped.
@@ -253,7 +256,9 @@ class GradScaler:
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the scale, the settings that change it, and the number of consecutive steps without inf or nan."""
+        """Return a dict of the scale, the settings for its changes, and the number of consecutive steps without inf or
+        nan. The dict of a disabled scaler is empty.
+        """
         return {key: getattr(self._rule, name) for key, name in _STATE.items()} if self._enabled else {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Check arguments and raise PyTorch's errors for those that do not fit."""
+"""Check arguments, and raise PyTorch's errors for arguments that are not allowed."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def need_tensor(op: str, x: Any, position: int = 1, name: str = "input") -> None
 
 
 def as_dim(dim: Any, ndim: int) -> int:
-    """Return ``dim`` as a number of at least 0. A negative ``dim`` counts from the last dimension.
+    """Return ``dim`` as a number of at least 0: a negative ``dim`` counts backward from the number of dimensions.
 
     Raises:
         IndexError: if there is no such dimension.
@@ -93,7 +93,7 @@ def as_dim(dim: Any, ndim: int) -> int:
 
 
 def as_dim_of_some(op: str, dim: Any, ndim: int) -> int:
-    """Return ``dim`` as :func:`as_dim` does, but refuse a tensor without dimensions.
+    """Return ``dim`` as :func:`as_dim` does, but raise an error if the tensor has no dimensions.
 
     Raises:
         IndexError, TypeError: if there is no such dimension, or ``dim`` is not an integer.
@@ -122,6 +122,6 @@ def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
 
 
 def refuse_bools(kernel: str, *tensors: BaseTensor) -> None:
-    """Raise NotImplementedError for a matrix product of bools, named after the kernel that PyTorch lacks."""
+    """Raise NotImplementedError if a matrix product has only bools. The error names ``kernel``, which PyTorch lacks."""
     if all(x._array.dtype.kind == "b" and x._array.size for x in tensors):
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")

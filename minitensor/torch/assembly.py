@@ -1,8 +1,8 @@
 """Assemble the functions of ``torch``, and the methods and operators of ``torch.Tensor``, from their modules.
 
-``x + y`` creates a tensor; ``x += y`` writes into ``x``, as every function does whose name ends with an underscore. If
-one operand of ``x + y`` is a tensor with Paddle's methods, the result has the class of the left operand. A comparison
-always returns a tensor of this package, because Python makes the same call for ``p < t`` and for ``t > p``.
+``x + y`` creates a tensor. ``x += y`` writes into ``x``, and so does every function whose name ends with an underscore.
+If one operand of ``x + y`` is a tensor with Paddle's methods, the result has the class of the left operand. A
+comparison always returns a tensor of this package, because Python makes the same call for ``p < t`` and for ``t > p``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from minitensor.torch.tensor import Tensor
 
 # ---------- keywords ----------
 
-#: NumPy's keywords that PyTorch also accepts, with PyTorch's names.
+#: Maps NumPy's keywords that PyTorch also accepts to PyTorch's own names for them.
 _NUMPY = {"axis": "dim", "keepdims": "keepdim"}
 
 
@@ -60,9 +60,9 @@ def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``function`` with a keyword ``out``: a tensor into which the result is written, and which is returned.
+    """Wrap ``function`` so that it also accepts a tensor ``out``, writes the result into it, and returns it.
 
-    The wrapped function raises RuntimeError if ``out`` is given and a tensor requires grad, or if the dtype of ``out``
+    If ``out`` is given, the wrapped function raises RuntimeError if a tensor requires grad, or if the dtype of ``out``
     cannot hold the result.
     """
 
@@ -76,7 +76,10 @@ def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``function`` so that it raises TypeError if its first argument is not a tensor. A method needs no check."""
+    """Wrap ``function`` so that it raises TypeError if its first argument is not a tensor.
+
+    The same function needs no such check as a method.
+    """
     name, first = function.__name__.rstrip("_"), next(iter(inspect.signature(function).parameters))
 
     @functools.wraps(function)
@@ -94,7 +97,7 @@ def _by_name(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 
 # ---------- functions and methods ----------
 
-#: The functions that are in the module ``torch`` and are also methods of tensors.
+#: Functions that become both functions of the module ``torch`` and methods of tensors, by name.
 _BOTH: dict[str, Callable[..., Any]] = _by_name(
     *(linear_algebra.mm, linear_algebra.matmul, linear_algebra.bmm, linear_algebra.mv, linear_algebra.dot),
     *(linear_algebra.outer, linear_algebra.trace, linear_algebra.diag, linear_algebra.inner),
@@ -151,10 +154,10 @@ _CREATING = (
     *(creation.arange, creation.empty, creation.eye, creation.full, creation.linspace, creation.logspace),
     *(creation.ones, creation.zeros, random.normal, random.rand, random.randint, random.randn, random.randperm),
 )
-#: The modules whose functions do not check that their first argument is a tensor.
+#: The names of the modules whose functions do not check that their first argument is a tensor.
 _UNCHECKED = {module.__name__ for module in (views, slicing_joining, sorting, reductions, indexing, pointwise, random)}
 
-#: The functions of ``torch`` that are not rows of the derivative table and that ``torch`` does not import by name.
+#: Further functions of ``torch``, by name: neither rows of the derivative table nor imported one by one in ``torch``.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: with_tensor(each) if each.__module__ in _UNCHECKED else each for name, each in _BOTH.items()},
     **{function.__name__: with_numpy_names(with_out(function)) for function in _JOINING},
@@ -197,7 +200,7 @@ for _name, _ufunc in _COMPARISONS.items():
     _method = comparison_method(Tensor, _name, TABLE[_name], _ufunc, (BaseTensor, np.ndarray))
     setattr(Tensor, f"__{_name}__", _method)
 
-#: The function of each binary operator.
+#: Maps each binary operator, as in ``__add__``, to the name of its function.
 _BINARY = {
     **{name: name for name in ("add", "sub", "mul", "pow", "matmul")},
     "truediv": "div",

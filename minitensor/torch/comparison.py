@@ -24,8 +24,9 @@ from minitensor.torch.tensor import Tensor, as_torch, without_history
 def with_gradient_like(x: Any, y: Any) -> Any:
     """Return the operand ``y`` of an in-place comparison with ``x``, prepared for backward.
 
-    Such a comparison passes back a gradient of 0 in the dtype of ``x``. If ``y`` has another dtype and a history, the
-    result is an alias of ``y`` whose gradient is cast to the dtype of ``y``. The comparison itself casts nothing here.
+    Backward of such a comparison computes a gradient of 0 in the dtype of ``x`` for both operands. If ``y`` has another
+    dtype and a history, the result is an alias of ``y`` that casts this gradient to the dtype of ``y``. The elements of
+    ``y`` are not cast.
     """
     if not isinstance(x, BaseTensor) or not isinstance(y, BaseTensor) or x._array.dtype == y._array.dtype:
         return y
@@ -38,11 +39,11 @@ def with_gradient_like(x: Any, y: Any) -> Any:
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Return True where two elements differ by at most ``atol + rtol * abs(other)``. The result is a bool tensor of the
-    broadcast shape.
+    """Return a bool tensor of the broadcast shape: True where two elements differ by at most
+    ``atol + rtol * abs(other)``.
 
     Args:
-        input, other: of shapes that are broadcast against each other, and of the same dtype.
+        input, other: tensors of the same dtype. Their shapes are broadcast against each other.
         equal_nan: True to count two nan as close.
 
     Raises:
@@ -85,8 +86,8 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Return True where an element equals one of ``test_elements``; with ``invert``, where it equals none. A nan equals
-    nothing. The result is a bool tensor of the shape of ``elements``.
+    """Return a bool tensor of the shape of ``elements``: True where an element equals one of ``test_elements``, or with
+    ``invert``, where it equals none of them. A nan equals nothing.
 
     Args:
         elements, test_elements: two tensors, or a tensor and a number.

@@ -42,7 +42,7 @@ def _own_input(op: str, x: BaseTensor, *wanted: Node | None) -> Saved:
 
 
 def revived(node: Node, what: str, saved: Saved, *rest: Any) -> BaseTensor:
-    """Return the saved tensor with the values that it had when it was saved, for a backward that is recorded itself."""
+    """Return the saved tensor with the values that it had when it was saved. Used if backward itself is recorded."""
     if not is_intact(saved):
         raise errors.stale(node, what, saved)
     return engine_revived(node, what, saved, *rest)
@@ -96,7 +96,7 @@ def _operation(form: Form, backward: Callable[..., Any]) -> NamedOperation:
 
 
 def _forms() -> dict[str, Form]:
-    """Return the form of each function, by each of PyTorch's names for it."""
+    """Return a dict from each of PyTorch's function names, such as "add" and "add_", to the form of the function."""
     found: dict[str, Form] = {}
     for spelling in SPELLINGS:
         for in_place in (False, True):
@@ -117,9 +117,9 @@ source = FUNCTIONS.source
 
 # ---------- reflected operators ----------
 
-#: PyTorch's ``grad_fn`` for an operator between a number on the left and a tensor.
+#: The names of PyTorch's ``grad_fn`` for operators whose left operand is a number and whose right one is a tensor.
 _REFLECTED = {"sub": "RsubBackward1", "pow": "PowBackward2"}
-#: The operations that PyTorch computes in place of an operator between a number on the left and a tensor.
+#: Operators for which PyTorch computes something else if the left operand is a number, with the code that does it.
 _EXCHANGED = {
     "div": "return redirect('mul', redirect('reciprocal', input), left)",
     "mul": "return redirect('mul', input, left)",
@@ -127,10 +127,10 @@ _EXCHANGED = {
 
 
 def reflected(name: str) -> Callable[..., Any]:
-    """Return the normal operation ``name`` with its operands exchanged, for a reflected operator such as ``__radd__``.
+    """Return a function for a reflected operator such as ``__radd__``: the operation ``name`` with exchanged operands.
 
-    Python also calls it if the left operand is a tensor of the engine and the right one is of the subclass ``Tensor``.
-    The result is then a tensor of the engine, because the class of the left operand decides.
+    Python also calls it if the left operand is a tensor of the engine and the right one is a ``Tensor``, because
+    ``Tensor`` is a subclass. The result is then a tensor of the engine: it has the class of the left operand.
     """
     form = FUNCTIONS.forms[name]
     prologue = (

@@ -36,8 +36,8 @@ def to(
     """Return the tensor in another dtype, on another device or in another memory format: ``to("cuda")``,
     ``to(torch.float64)``, ``to(other)``, ``to(memory_format=torch.channels_last)``.
 
-    The result is the tensor itself if nothing changes and ``copy`` is False. Otherwise it is a copy of the same shape,
-    through which gradients flow.
+    The result is the tensor itself if nothing changes and ``copy`` is False. Otherwise it is a copy of the same shape.
+    Gradients flow through the copy.
 
     Raises:
         RuntimeError: if there is no such device; for ``channels_last``, if the tensor does not have four dimensions.
@@ -55,7 +55,7 @@ def to(
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Return a copy on a new storage, which gradients pass through.
+    """Return a copy on a new storage. Gradients flow through the copy.
 
     Args:
         memory_format: the order of the copy in memory; by default that of ``input``.
@@ -71,14 +71,14 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 def _laid_out_like(x: BaseTensor, copied: Any) -> Any:
-    """Return ``copied``, a copy of ``x``, with PyTorch's strides for dimensions of length 1, too."""
+    """Return ``copied``, a copy of ``x``, after setting the strides of its dimensions of length 1 as PyTorch does."""
     return arrange(copied, like_first, x) if 1 in x._array.shape else copied
 
 
 def device_and_dtype(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tuple[Any, DType | None]:
-    """Return the device and the dtype among the arguments of ``to``, each None if it is not given.
+    """Return the device and the dtype among the arguments of ``to``. If one of them is not given, it is None.
 
-    A bool, the argument ``non_blocking`` of PyTorch, is ignored. The device is not checked.
+    A bool is ignored, because it is PyTorch's argument ``non_blocking``. The device is not checked.
 
     Raises:
         TypeError: if there are several tensors, or if an argument is a class other than ``float``, ``int`` or ``bool``.
@@ -100,7 +100,7 @@ def device_and_dtype(*where: Any, device: Any = None, dtype: Any = None, **_: An
     return device, None if dtype is None else dtype_of(dtype)
 
 
-#: Methods such as ``float``, and the dtype to which each converts.
+#: Maps the names of methods such as ``float`` to the dtypes to which they convert.
 CONVERTERS = {
     "bool": "bool",
     "byte": "uint8",
@@ -116,7 +116,7 @@ CONVERTERS = {
 
 
 def converter(name: str) -> Callable[[Tensor], Tensor]:
-    """Return the method ``name``, which is a key of :data:`CONVERTERS`."""
+    """Return the method called ``name``, one of the keys of :data:`CONVERTERS`."""
     dtype = CONVERTERS[name]
 
     def convert(input: Tensor, *, memory_format: Any = None) -> Tensor:
@@ -124,13 +124,13 @@ def converter(name: str) -> Callable[[Tensor], Tensor]:
 
     convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = (
-        f"Return the tensor in {dtype}: the tensor itself, or a copy of the same shape. Gradients flow through it."
+        f"Return the tensor itself if it is {dtype}, else a {dtype} copy. Gradients flow through the copy."
     )
     return convert
 
 
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """Return ``input`` in the dtype of ``other``: ``input`` itself, or a copy. The shape does not change.
+    """Return ``input`` itself if it has the dtype of ``other``, else a copy of ``input`` in that dtype.
 
     Raises:
         TypeError: if ``other`` is not a tensor.
@@ -167,7 +167,7 @@ def is_floating_point(input: Tensor) -> bool:
 # ---------- names that only older programs use ----------
 
 
-#: PyTorch's class name for each dtype, such as ``FloatTensor`` for float32.
+#: Maps the name of each dtype to PyTorch's class name for its tensors, such as ``FloatTensor`` for float32.
 _TYPE_NAMES = {dtype: f"{scalar}Tensor" for dtype, scalar in SCALARS.items()}
 
 
@@ -194,9 +194,9 @@ class _TensorType(type):
 
 
 _TYPE_DOC = """
-Integers are a shape: FloatTensor(2, 3) is a tensor of zeros with 2 rows and 3 columns. Data (numbers, nested lists or
-an array) are copied, and the tensor has their shape. A tensor of the same dtype is not copied: the result shares its
-memory.
+Integer arguments are the lengths of a shape: FloatTensor(2, 3) is a tensor of zeros with 2 rows and 3 columns. Data
+(nested lists or an array) are copied, and the result has their shape. A tensor of the same dtype is not copied: the
+result shares its memory.
 
 Raises:
     TypeError: if an element is not a number, or if there are several arguments that are not integers.
@@ -219,8 +219,8 @@ TENSOR_TYPES: dict[str, type] = {
 
 
 def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """Return the name of the tensor's type; with ``dtype`` (a dtype, a type or its name), return the tensor converted
-    to it.
+    """Return the name of the tensor's type, such as "torch.FloatTensor". If ``dtype`` (a dtype, a type or a type's
+    name) is given, return the tensor converted to it instead.
 
     Returns:
         A name; or a tensor of the shape of ``input``.

@@ -1,4 +1,4 @@
-"""Create tensors from data, constants and ranges. :mod:`minitensor.torch.random` creates random ones."""
+"""Create tensors from data, constants and ranges. :mod:`minitensor.torch.random` creates random tensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ from minitensor.torch.tensor import Tensor, as_torch
 
 
 def check_placement(op: str, device: Any, requires_grad: Any, dtype: np.dtype) -> None:
-    """Raise the errors of :func:`placed` for these arguments. Called before random numbers are drawn for the tensor."""
+    """Raise the errors that :func:`placed` raises for these arguments.
+
+    Functions that draw random numbers call it first, so that a refused call draws none.
+    """
     if not isinstance(requires_grad, (bool, np.bool_)):
         raise TypeError(f"{op}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
     if device is not None:
@@ -47,7 +50,7 @@ def placed(op: str, array: np.ndarray, device: Any, requires_grad: bool) -> Tens
 
 
 def size_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return as a tuple the shape that a program passed to ``op``, as numbers or as one list of numbers.
+    """Return the shape that a program passed to ``op``, either as separate numbers or as one list, as a tuple.
 
     Raises:
         TypeError: if a length is not an integer.
@@ -67,7 +70,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     result has the shape of the data.
 
     Args:
-        dtype: by default float32, int64 or bool, by the kind of the numbers; the dtype of an array or a tensor.
+        dtype: by default the dtype of ``data`` if it is an array or a tensor, else float32, int64 or bool by the kind
+            of the numbers.
 
     Raises:
         ValueError: if the lists differ in length.
@@ -100,7 +104,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 
 
 def _check_items(data: Any, dim: int = 1) -> None:
-    """Raise ValueError if ``data`` contains text, a tensor of several elements, or lists that are nested too deep."""
+    """Raise ValueError if ``data`` contains text, a tensor without exactly one element, or lists nested too deep."""
     if dim > MOST_DIMENSIONS:
         raise ValueError(
             f"too many dimensions '{type(data).__name__}'\n"
@@ -119,14 +123,17 @@ def _check_items(data: Any, dim: int = 1) -> None:
 
 
 def _dtype_of_first(data: Any) -> np.dtype | None:
-    """Return the dtype of the first number in nested lists if it is a NumPy number, as PyTorch does; otherwise None."""
+    """Return the dtype of the first number in nested lists if that is a NumPy number, else None.
+
+    PyTorch gives this dtype to the tensor.
+    """
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
     return data.dtype if isinstance(data, np.generic) and is_supported(data.dtype) else None
 
 
 def _ragged_error(data: Any, dim: int = 0) -> ValueError:
-    """Return the error for nested lists that differ in length at some level."""
+    """Return the error for nested lists ``data``, where lists at the same depth differ in length."""
     lengths = [len(item) if isinstance(item, (list, tuple, np.ndarray)) and np.ndim(item) else 0 for item in data]
     for n in lengths:
         if n != lengths[0]:
@@ -136,10 +143,11 @@ def _ragged_error(data: Any, dim: int = 0) -> ValueError:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """Return ``data`` as a tensor that shares its memory if possible. The result has the shape of the data.
+    """Return ``data`` as a tensor that shares the memory of ``data`` if possible. The result has the shape of ``data``.
 
-    If a tensor already has that dtype and device, it is returned itself; for one with Paddle's methods, an alias on the
-    same storage with the same history. An array is shared. Anything else is copied.
+    If ``data`` is a tensor that already has the dtype and device, the result is the tensor itself; if it has Paddle's
+    methods, the result is an alias on the same storage with the same history. If ``data`` is an array, the result uses
+    its memory. Anything else is copied.
 
     Raises:
         ValueError, TypeError: as ``torch.tensor`` does, if ``data`` is neither an array nor a tensor.
@@ -164,7 +172,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
     Raises:
         TypeError: if ``ndarray`` is not an array, or if a tensor cannot have its dtype.
-        ValueError: if a stride is negative or not a multiple of the element size, or if the byte order is foreign.
+        ValueError: if a stride is negative or not a multiple of the element size, or if the byte order is not native.
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
@@ -227,7 +235,8 @@ def full(
 
 
 def filled(op: str, value: Any, dtype: np.dtype | None) -> np.ndarray:
-    """Return a number as a numpy scalar of ``dtype``. None means float32, int64 or bool, by the kind of the number.
+    """Return a number as a numpy scalar of ``dtype``. If ``dtype`` is None, the scalar is float32, int64 or bool, by
+    the kind of the number.
 
     Raises:
         TypeError, RuntimeError: if ``value`` is not a number, or does not fit into ``dtype``.
@@ -276,12 +285,12 @@ def _constant(name: str, make: Callable[..., np.ndarray], doc: str) -> Callable[
 
 zeros = _constant("zeros", np.zeros, "Return a tensor of zeros.")
 ones = _constant("ones", np.ones, "Return a tensor of ones.")
-empty = _constant("empty", np.zeros, "Return a tensor of zeros. PyTorch leaves its memory uninitialized.")
+empty = _constant("empty", np.zeros, "Return a tensor of zeros. In PyTorch, its memory is uninitialized.")
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Return a matrix with 1 on the diagonal and 0 elsewhere. The result has shape [n, m], float32 unless ``dtype`` is
-    given.
+    """Return a matrix with 1 on the diagonal and 0 elsewhere. It has the shape [n, m], and the dtype float32 unless
+    ``dtype`` is given.
 
     Args:
         n: the number of rows.
@@ -309,11 +318,11 @@ def _number(op: str, value: Any) -> Any:
 
 
 def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **named: Any) -> Tensor:
-    """Return the numbers from ``start`` (0) up to, but not including, ``end``, by ``step`` (1). The result has one
-    dimension.
+    """Return the numbers from ``start`` (default 0) up to, but not including, ``end``, in steps of ``step`` (default
+    1). The result has one dimension.
 
-    Call it as ``arange(end)``, ``arange(start, end)`` or ``arange(start, end, step)``. The dtype is int64 if all these
-    numbers are integers, else float32, unless ``dtype`` is given.
+    Call it as ``arange(end)``, ``arange(start, end)`` or ``arange(start, end, step)``. Unless ``dtype`` is given, the
+    result is int64 if all these numbers are integers, else float32.
 
     Raises:
         RuntimeError: if ``step`` is 0 or has the wrong sign.
@@ -345,8 +354,8 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: b
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Return ``steps`` evenly spaced numbers from ``start`` to ``end``, both included. The result has shape [steps],
-    float32 unless ``dtype`` is given.
+    """Return ``steps`` evenly spaced numbers from ``start`` to ``end``, both included. The result has the shape
+    [steps], and the dtype float32 unless ``dtype`` is given.
 
     Raises:
         RuntimeError: if ``steps`` is negative.
@@ -378,8 +387,8 @@ def logspace(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return ``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``, both included. The
-    result has shape [steps], float32 unless ``dtype`` is given.
+    """Raise ``base`` to ``steps`` evenly spaced powers from ``start`` to ``end``, both included. The result has the
+    shape [steps], and the dtype float32 unless ``dtype`` is given.
 
     Raises:
         RuntimeError: if ``steps`` is negative.
@@ -391,7 +400,7 @@ def logspace(
 
 
 def create_from_arguments(*given: Any) -> Tensor:
-    """Return the result of ``torch.Tensor(*given)``: a float32 tensor of the given size, or with the given data."""
+    """Return the result of ``torch.Tensor(*given)``: a float32 tensor. ``given`` is its shape or its data."""
     if all(hasattr(n, "__index__") and not isinstance(n, BaseTensor) for n in given):
         return empty(*(given or (0,)))
     if len(given) > 1:

@@ -1,4 +1,4 @@
-"""Create tensors in the shape, the dtype and the memory order of another tensor, and on its device."""
+"""Create a tensor with the shape, dtype, device and memory order of another tensor."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from minitensor.torch.tensor import Tensor
 
 
 def like(op: str, x: Any, make: Callable[[tuple[int, ...], np.dtype], np.ndarray], named: dict[str, Any]) -> Tensor:
-    """Return a tensor on the array that ``make`` creates, in the shape and dtype and on the device of ``x``.
+    """Return a tensor with the shape, dtype and device of ``x``, whose array ``make`` creates.
 
-    ``named`` has the keyword arguments of the function ``op``, which may be another dtype, device or memory format.
+    ``named`` has the keyword arguments of the function ``op``. Among them may be another dtype, device or memory
+    format.
     """
     if not isinstance(x, BaseTensor):
         raise TypeError(f"{op}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
@@ -32,7 +33,8 @@ def like(op: str, x: Any, make: Callable[[tuple[int, ...], np.dtype], np.ndarray
     if device is None:
         device = "cpu" if gpu_of(x._array) is None else "cuda"
     check_placement(op, device, named.get("requires_grad", False), dtype)
-    # `make` may draw random numbers. As in PyTorch, they are drawn in the order of the elements in memory.
+    # `make` may draw random numbers, and PyTorch draws them in the order of the elements in memory. So `make` gets the
+    # shape in that order of the dimensions.
     given = order_of(op, named.get("memory_format"), x._array.ndim)
     outward = given or result_strides.order_of([x._array], x._array.shape)[::-1]
     numbers = make(tuple(x._array.shape[d] for d in outward), dtype).transpose(np.argsort(outward))
@@ -62,7 +64,8 @@ def ones_like(input: Tensor, **named: Any) -> Tensor:
 
 
 def empty_like(input: Tensor, **named: Any) -> Tensor:
-    """Return a tensor of zeros in the shape and dtype of ``input``. PyTorch leaves its memory uninitialized.
+    """Return a tensor of zeros in the shape and dtype and on the device of ``input``. In PyTorch, the memory of such a
+    tensor is uninitialized.
 
     Raises:
         TypeError, RuntimeError: as :func:`zeros_like` does.
@@ -96,6 +99,6 @@ def like_new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     method.__name__ = method.__qualname__ = f"new_{make.__name__}"
     method.__doc__ = (
         f"Return ``torch.{make.__name__}`` of the arguments, by default with the dtype and device of this tensor. "
-        f"The shape and the errors are those of ``torch.{make.__name__}``; arguments that it lacks raise TypeError."
+        f"The shape and the errors are those of ``torch.{make.__name__}``. An unknown keyword raises TypeError."
     )
     return method

@@ -1,7 +1,7 @@
-"""``torch.distributions``: probability distributions, whose samples and logarithms can have gradients.
+"""``torch.distributions``: probability distributions. Samples and log-probabilities can have gradients.
 
-Samples come from the default generator, in PyTorch's order. The classes repeat some formulas of
-:mod:`minitensor.distribution`, because the frameworks check, draw and limit the numbers differently.
+Samples are drawn from the default generator, in PyTorch's order. The classes repeat some formulas of
+:mod:`minitensor.distribution`, because PyTorch and Paddle check, draw and limit the numbers differently.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_
 
 
 def _broadcast_together(*parameters: Any) -> list[Tensor]:
-    """Return numbers and tensors as tensors of one shape.
+    """Return ``parameters``, numbers or tensors, as tensors that are broadcast to one shape.
 
     Raises:
         ValueError: if a parameter is neither a number nor a tensor.
@@ -56,7 +56,7 @@ def _float(given: float) -> Tensor:
 
 
 def _nonzero_terms(log_ratio: Tensor, probability: Tensor) -> Tensor:
-    """Return ``log_ratio``, but 0 where ``probability`` is 0."""
+    """Return ``log_ratio`` with its elements replaced by 0 where ``probability`` is 0."""
     return TABLE["where"](TABLE["eq"](probability, 0), 0.0, log_ratio)
 
 
@@ -77,7 +77,7 @@ class Distribution:
         self._validate_args = validate_args is None or checks.flag(op, "validate_args", validate_args)
 
     def _check(self, name: str, allowed: str, valid: Callable[[Any], Any]) -> None:
-        """Raise ValueError unless ``valid`` is true for every number of the parameter ``name``."""
+        """Raise ValueError unless ``valid`` returns True for every number of the parameter ``name``."""
         given = getattr(self, name)
         if self._validate_args and not bool(np.all(valid(given.detach()._array))):
             raise ValueError(
@@ -86,7 +86,7 @@ class Distribution:
             )
 
     def _check_value(self, value: Any, allowed: str, valid: Callable[[Any], Any]) -> None:
-        """Raise ValueError unless ``value`` is a tensor, and ``valid`` is true for every number in it."""
+        """Raise ValueError unless ``value`` is a tensor, and ``valid`` returns True for every number in it."""
         if not self._validate_args:
             return
         if not isinstance(value, BaseTensor):
@@ -135,20 +135,21 @@ class Distribution:
         return [*lead, *self._batch_shape, *self._event_shape]
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Return random outcomes without a gradient, of shape ``sample_shape`` followed by that of the parameters."""
+        """Return random outcomes without a gradient. Their shape is ``sample_shape``, then that of the parameters."""
         with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Return random outcomes through which the parameters get gradients.
+        """Return random outcomes whose gradients flow to the parameters.
 
         Raises:
-            NotImplementedError: if an outcome is not a continuous function of the parameters.
+            NotImplementedError: if the outcomes of this distribution are not differentiable functions of the
+                parameters.
         """
         raise NotImplementedError(f"{type(self).__name__}.rsample: its outcomes have no gradient; use sample()")
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
+        """Return the logarithm of the probability (density) at ``value``, which is broadcast against the parameters."""
         raise checks.undefined(self, "log_prob")
 
     def entropy(self) -> Tensor:
@@ -216,12 +217,15 @@ class Normal(Distribution):
         return spread - TABLE["log"](self.scale) - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of an outcome up to ``value``, broadcast against the parameters. It needs scipy."""
+        """Return the probability that an outcome is at most ``value``, which is broadcast against the parameters.
+
+        The function needs scipy.
+        """
         self._check_value(value, "Real()", lambda a: a == a)
         return 0.5 * (1 + TABLE["erf"]((value - self.loc) / self.scale / math.sqrt(2)))
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return the quantile of ``value``: an outcome is below it with probability ``value``. It needs scipy.
+        """Return the number below which an outcome is with probability ``value``. The function needs scipy.
 
         Raises:
             TypeError: if ``value`` is not a tensor.
@@ -284,17 +288,20 @@ def _check_one_given(kind: str, probs: Any, logits: Any) -> None:
 
 
 def _logits_of(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """Return the logits of probabilities, which are first limited to a range that excludes 0 and 1."""
+    """Return the logits of probabilities. The probabilities are first limited to a range that excludes 0 and 1."""
     eps = float(np.finfo(probs._array.dtype).eps)
     bounded = TABLE["clamp"](probs, eps, 1 - eps)
     return TABLE["log"](bounded) - TABLE["log1p"](-bounded) if is_binary else TABLE["log"](bounded)
 
 
 class Bernoulli(Distribution):
-    """The numbers 1, with probability ``probs``, and 0. ``logits``, the logarithms of the odds, may replace ``probs``.
+    """The distribution of a number that is 1 with probability ``probs``, else 0.
+
+    ``logits``, the logarithms of the odds, may be given instead of ``probs``.
 
     Raises:
-        ValueError: if both or neither of ``probs`` and ``logits`` are given, or if a number is not a probability.
+        ValueError: if both or neither of ``probs`` and ``logits`` are given, or if a number in ``probs`` is not a
+            probability.
     """
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
@@ -332,13 +339,14 @@ class Bernoulli(Distribution):
 
 
 class Categorical(Distribution):
-    """The numbers 0, 1, 2, ..., with the probabilities along the last dimension of ``probs``.
+    """The distribution of a number 0, 1, 2, ..., with the probabilities along the last dimension of ``probs``.
 
-    The probabilities are divided by their sum. Their logarithms ``logits`` may replace ``probs``.
+    The probabilities are divided by their sum. ``logits``, the logarithms of the probabilities, may be given instead of
+    ``probs``.
 
     Raises:
-        ValueError: if both or neither of ``probs`` and ``logits`` are given, or if ``probs`` is negative or has no
-            dimension.
+        ValueError: if both or neither of ``probs`` and ``logits`` are given, if a number in ``probs`` is negative, if
+            probabilities have the sum 0, or if the argument has no dimension.
     """
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
@@ -365,12 +373,12 @@ class Categorical(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """A tensor of nan: the numbers are names of categories."""
+        """A tensor of nan, because the numbers only name categories."""
         return self.probs.new_full(self._batch_shape, float("nan"))
 
     @property
     def variance(self) -> Tensor:
-        """A tensor of nan: the numbers are names of categories."""
+        """A tensor of nan, because the numbers only name categories."""
         return self.probs.new_full(self._batch_shape, float("nan"))
 
     @property
@@ -408,10 +416,10 @@ _DIVERGENCES: dict[tuple[type, type], Callable[[Any, Any], Tensor]] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
-    """Return a decorator that registers a function as the divergence of two classes of distributions.
+    """Return a decorator. It registers a function that computes the divergence between two classes of distributions.
 
     Raises:
-        TypeError: if a type is not a class of distributions.
+        TypeError: if an argument is not a subclass of :class:`Distribution`.
     """
     for kind in (type_p, type_q):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):
@@ -425,7 +433,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Tensor]],
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """Return the divergence of ``p`` from ``q`` (Kullback and Leibler 1951), of the shape of their parameters.
+    """Return the divergence of ``p`` from ``q`` (Kullback and Leibler 1951). It has the shape of the parameters.
 
     Raises:
         NotImplementedError: if no divergence is registered for their classes.

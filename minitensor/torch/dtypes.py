@@ -1,4 +1,4 @@
-"""Element types, shapes and devices as PyTorch names and prints them: ``torch.float32``, ``torch.Size([2])``."""
+"""Element types, shapes and devices with PyTorch's names and printed forms, such as ``torch.Size([2])``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from minitensor.engine.dtypes import limits as limits_of
 
 @checks.with_own_methods
 class dtype(DType):
-    """An element type. It equals the engine's type of the same name and prints as ``torch.float32``."""
+    """An element type. It compares equal to the engine's type of the same name, but prints as ``torch.float32``."""
 
     __slots__ = ()
 
@@ -70,16 +70,16 @@ SCALARS = {
     "float32": "Float",
     "float64": "Double",
 }
-#: The same names by numpy dtype.
+#: Maps numpy dtypes to the names in ``SCALARS``.
 SCALAR_NAMES = ByNumpyDType(lambda known: SCALARS[known.name])
 
 
 def dtype_of(given: Any) -> dtype:
-    """Return the element type for a dtype of either vocabulary, a name, or ``float``, ``int`` or ``bool``.
+    """Return PyTorch's element type for a dtype of either vocabulary, a name, or ``float``, ``int`` or ``bool``.
 
     Raises:
         TypeError: if minitensor has no such type.
-        ImportError: if it is bfloat16 and the package ml_dtypes is not installed.
+        ImportError: if ``given`` is bfloat16 and the package ml_dtypes is not installed.
     """
     if isinstance(given, dtype):
         engine_dtype_of(given)  # raises ImportError if the package for this dtype is missing
@@ -160,10 +160,10 @@ class Size(tuple):
 
 
 def _ordinal(given: int | str) -> int:
-    """Return the number of a GPU, given as a number or as its digits.
+    """Return the number of a GPU, which was given as an integer or as text, as an integer.
 
     Raises:
-        RuntimeError: if it has more than 18 digits.
+        RuntimeError: if an integer does not fit into 64 bits, or if a text has more than 18 digits.
     """
     is_long = len(given) > 18 if isinstance(given, str) else not -LARGEST <= given < LARGEST
     if is_long:
@@ -177,7 +177,7 @@ class device:
     Without a CUDA device, "cuda" is the simulated GPU, which prints a note when it is first used.
 
     Raises:
-        RuntimeError: for any other device.
+        RuntimeError: for any device but the host and GPUs.
     """
 
     __slots__ = ("type", "index")
@@ -236,7 +236,7 @@ def set_default_device(device: Any) -> None:
     """Create new tensors of this thread on ``device`` from now on; None means the host.
 
     Raises:
-        RuntimeError: for any other device, or a second GPU.
+        RuntimeError: if ``device`` is neither the host nor the first GPU.
     """
     set_device(engine_place("cpu" if device is None else device))
 
@@ -247,10 +247,10 @@ def get_default_device() -> Any:
 
 
 def engine_place(given: Any) -> str:
-    """Return the engine's name of a device.
+    """Return the engine's name of a device, "cpu" or "gpu".
 
     Raises:
-        RuntimeError: for a second GPU.
+        RuntimeError: if ``given`` is neither the host nor the first GPU.
     """
     wanted = device(given)
     if wanted.index not in (None, 0):

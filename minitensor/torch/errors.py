@@ -1,7 +1,7 @@
-"""Errors and warnings in PyTorch's words and types.
+"""Errors and warnings with PyTorch's messages and types.
 
-The first line of a message is PyTorch's. The lines below it name the line of the program that caused the error, and a
-remedy.
+The first line of a message is PyTorch's. The lines below it say which line of the program caused the error, and how to
+avoid it.
 """
 
 from __future__ import annotations
@@ -41,18 +41,19 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning that shows the innermost line outside this package."""
+    """Issue a warning that points at the line of the program that called this package."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, stacklevel=level + 1)
 
 
-#: For the class Tensor: the names that it hides, and for some of them PyTorch's name. ``hide_paddle_names`` fills it.
+#: Maps "'Tensor' object" to the names that the class hides, and to PyTorch's names for some of them.
+#: ``hide_paddle_names`` fills this dict.
 NOT_HERE: dict[str, tuple[frozenset[str], dict[str, str]]] = {}
 
 
-#: Names of PyTorch that minitensor deliberately lacks, each with the reason or an alternative.
+#: Names of PyTorch that minitensor deliberately lacks. Each value is the reason, or an alternative.
 LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(
         ("complex64", "complex128", "cfloat", "cdouble"), "a tensor of minitensor holds bools, integers or floats"
@@ -82,7 +83,7 @@ LEFT_OUT: dict[str, str] = {
         ("linalg", "svd", "qr", "cholesky", "inverse", "det", "pinverse", "lstsq", "matrix_power", "cross"),
         "there are matmul, einsum, norm and trace, and no decompositions of matrices",
     ),
-    # The names below are those of tutorials that minitensor lacks: facts/tutorial-names.json counts them.
+    # Tutorials use the names below, and minitensor lacks them. facts/tutorial-names.json counts such names.
     "backends": "NumPy and CuPy compute, and cuDNN and MPS have no switches here: leave the line out",
     "profiler": "minitensor.memory.profile counts the bytes of each line, and time.perf_counter() measures time",
     **dict.fromkeys(
@@ -143,7 +144,7 @@ def missing(owner: str, name: str, known: Iterable[str], obj: Any = None) -> Att
 
 
 def missing_in(module: str, names: Callable[[], Iterable[str]]) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for a module. Its errors call the module ``module``, such as "torch.nn"."""
+    """Return a ``__getattr__`` for the module that error messages call ``module``, such as "torch.nn"."""
 
     def __getattr__(name: str) -> Any:
         # Python itself looks up such names, so they get no hint.
@@ -159,7 +160,7 @@ def missing_in(module: str, names: Callable[[], Iterable[str]]) -> Callable[[str
 
 @emits(OperationRefused)
 def leaf_written(op: str, x: Tensor, is_view: bool) -> RuntimeError:
-    """Return the error if ``op`` would write ``x``, a leaf that requires grad or a view of one."""
+    """Return the error if ``op`` would write ``x``, which is a leaf that requires grad, or a view of such a leaf."""
     return RuntimeError(
         f"a {'view of a ' if is_view else ''}leaf Variable that requires grad is being used in an in-place operation.\n"
         f"Nothing was written: `{op}` would replace the numbers of the leaf, and an update would start from the new "
@@ -178,9 +179,9 @@ def overlapping_target(op: str, x: Tensor) -> RuntimeError:
 
 
 def not_writeable(op: str, x: Tensor) -> RuntimeError:
-    """Return the error if ``op`` would write ``x``, which is read-only or whose elements share memory.
+    """Return the error if ``op`` would write ``x``, which is read-only or has elements that share memory.
 
-    PyTorch warns when a tensor is created on a read-only array, and still writes into it.
+    PyTorch only warns when a tensor is created on a read-only array, and later writes into the array.
     """
     if read_only(x._array) and not overlaps_itself(x._array):
         return errors.read_only_target(op, x)
@@ -189,7 +190,7 @@ def not_writeable(op: str, x: Tensor) -> RuntimeError:
 
 @emits(OperationRefused)
 def result_does_not_fit(op: str, x: Tensor, have: np.dtype) -> RuntimeError:
-    """Return the error if the result of in-place ``op`` has the dtype ``have``, which ``x`` cannot hold."""
+    """Return the error if an in-place ``op`` on ``x`` has a result of the dtype ``have``, which ``x`` cannot hold."""
     return RuntimeError(
         f"result type {SCALAR_NAMES[have]} can't be cast to the desired output type {SCALAR_NAMES[x._array.dtype]}\n"
         f"The dtype never changes in place, and nothing was written. Use the normal operation, or convert first: "
@@ -199,7 +200,7 @@ def result_does_not_fit(op: str, x: Tensor, have: np.dtype) -> RuntimeError:
 
 @emits(OperationRefused)
 def needs_own_input(op: str, x: Tensor, *wanted: Node | None) -> RuntimeError:
-    """Return the error of policy "2.5": the backward of in-place ``op`` needs the input that ``op`` would overwrite."""
+    """Return the error of policy "2.5" for an in-place ``op`` that would overwrite an input that its backward needs."""
     return RuntimeError(
         f'`{op}` is refused under the in-place policy "2.5": its backward needs the input that it would overwrite.'
     )
@@ -240,7 +241,7 @@ def devices_differ() -> RuntimeError:
 
 
 def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """Return the error to raise after numpy refused an operation on broadcast operands."""
+    """Return the error to raise after numpy raised ``error`` in an operation that broadcasts its operands."""
     if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
         return devices_differ()
     if _broadcast(arrays) is None:
@@ -265,7 +266,7 @@ def _of_dimension(error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception
 
 @emits(OperationRefused)
 def explain_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """Return the error to raise after numpy refused an in-place operation on ``x``. Nothing has been written."""
+    """Return the error to raise after numpy raised ``error`` in an in-place operation on ``x``. Nothing was written."""
     target = x._array
     if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
         return devices_differ()
@@ -285,7 +286,7 @@ def explain_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndar
 
 
 def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """Return the error to raise after numpy refused an operation whose operands are not broadcast."""
+    """Return the error to raise after numpy raised ``error`` in an operation that does not broadcast its operands."""
     if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
         return devices_differ()
     return _of_dimension(error, arrays) or in_words(op, errors.explain_other(op, error, arrays))
@@ -293,7 +294,7 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
 
 @emits(OperationRefused)
 def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """Return the error to raise after numpy refused an in-place operation whose operands are not broadcast."""
+    """Return the error to raise after numpy raised ``error`` in such an operation in place."""
     if not writeable(x._array):
         return not_writeable(op, x)
     if isinstance(error, TypeError) and "ufunc" in str(error) and x._array.dtype not in FLOATS:
@@ -302,13 +303,13 @@ def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[n
 
 
 def in_words(op: str, error: Exception) -> Exception:
-    """Return the engine's ``error`` with PyTorch's type and names: a ``ValueError`` becomes a ``RuntimeError``."""
+    """Return the engine's ``error`` with PyTorch's names. A ``ValueError`` becomes a ``RuntimeError``."""
     kind = RuntimeError if type(error) is ValueError else type(error)
     return kind(str(error).replace("x.astype('int64')", "x.long()").replace("x.astype('float32')", "x.float()"))
 
 
 def named(op: str, error: Exception) -> Exception:
-    """Return ``error``, which is about an argument, with the name of the operation before its message."""
+    """Return ``error``, which is about an argument, with the name of the operation at the start of the message."""
     return in_words(op, errors.named(op, error))
 
 
@@ -335,7 +336,7 @@ SECOND_BACKWARD = (
 
 
 def freed(node: Node) -> RuntimeError:
-    """Return the error if backward needs tensors that an earlier backward freed."""
+    """Return the error if backward needs the tensors that ``node`` saved, and an earlier backward freed them."""
     return RuntimeError(f"{SECOND_BACKWARD}\n  freed: the values that {node.op.name} saved ({node.place})")
 
 
@@ -343,8 +344,8 @@ class Anomaly:
     """The settings of ``torch.autograd.set_detect_anomaly``.
 
     Attributes:
-        on: True if backward reports the line of the forward pass whose operation failed.
-        check_nan: True if a nan in a gradient is then an error.
+        on: True if backward, when it fails, reports the line that called the failing operation.
+        check_nan: True if backward also fails when a gradient contains nan.
     """
 
     __slots__ = ("on", "check_nan")
@@ -366,17 +367,17 @@ _HINT_IN_ANOMALY_MODE = (
 
 
 def _origin(node: Node, what: str, storage: Storage) -> str:
-    """Return the part of a message that names the operation which computed the saved tensor; "" for a leaf.
+    """Return the part of a message that names the operation which computed the saved tensor. For a leaf it is "".
 
-    PyTorch names the current ``grad_fn`` of the tensor. After a write that is the write, unless ``node`` saved its own
-    result.
+    PyTorch names the tensor's current ``grad_fn``: after a write, that is the ``grad_fn`` of the write. If ``node``
+    saved its own result, PyTorch names ``node``.
     """
     known = getattr(node.op, "operands", ())
     if what == "out":
         name = function_name(node)
     elif what not in known or (source := node.inputs[known.index(what)]) is None or not source.inputs:
         return ""
-    elif isinstance(source.op, Reshaping):  # after a write PyTorch recreates a view from its base
+    elif isinstance(source.op, Reshaping):  # after a write, PyTorch replaces the history of a view by AsStrided
         name = "AsStridedBackward0"
     else:
         write = write_that_made(storage, storage.version)
@@ -399,7 +400,7 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
 
 
 def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
-    """Return a saved array whose storage has been written since, with the values that it had when it was saved.
+    """Return a saved array with the values that it had when it was saved, although its storage has been written since.
 
     Raises:
         RuntimeError: if the saved elements were overwritten, or may have been.
@@ -410,9 +411,10 @@ def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
 
 
 def lost(error: RuntimeError) -> RuntimeError:
-    """Return PyTorch's error in place of ``error``, which the engine raised for an overwritten or freed saved tensor.
+    """Return PyTorch's error for ``error``, which the engine raised for a saved tensor that was overwritten or freed.
 
-    Operations that both vocabularies share raise the engine's error, and the engine has already emitted the event.
+    Operations that both vocabularies share raise the engine's error. This function emits no event, because the engine
+    has already done so.
     """
     link, what, position = error.lost  # type: ignore[attr-defined]  # the caller has checked that it exists
     node = link()

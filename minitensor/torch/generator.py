@@ -1,15 +1,16 @@
-"""Draw the same random numbers as PyTorch on the CPU.
+"""Draw the same random numbers as PyTorch's CPU generator.
 
 PyTorch's generator is the Mersenne Twister MT19937. ``manual_seed`` seeds it with Matsumoto and Nishimura's
-``init_genrand``. The numbers are computed from its 32-bit draws as in
+``init_genrand``. Random numbers are computed from the generator's 32-bit draws as in
 ``ATen/core/DistributionsHelper.h`` and ``ATen/native/cpu/DistributionTemplates.h``:
 
-* uniform, float32: the low 24 bits of one draw; float64: the low 53 bits of two draws, the high word first;
-* normal, fewer than 16 elements or not contiguous: Box and Muller's method computes two numbers from two 53-bit draws,
-  in double precision; the second number is cached for the next call;
-* normal, 16 elements and more: uniform numbers are transformed in place, in pairs 8 elements apart; if the count is not
-  a multiple of 16, the last 16 elements are drawn again. PyTorch computes these logarithms and cosines with its own
-  vector code, so a result may differ in the last bit.
+* A uniform float32 number has the low 24 bits of one draw. A uniform float64 number has the low 53 bits of two draws,
+  of which the first one is the high word.
+* Normal numbers for fewer than 16 elements, or for a tensor that is not contiguous: Box and Muller's method computes
+  two numbers from two uniform float64 numbers. The second result is cached for the next call.
+* Normal numbers for 16 or more elements: uniform numbers are transformed in place, in pairs of numbers 8 elements
+  apart. If the count is not a multiple of 16, the last 16 elements are then drawn again. PyTorch computes these
+  logarithms and cosines with its own vector code, so a result may differ in the last bit.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from minitensor.engine.kernels.sixteen_bits import narrow
 _TWO_PI = 2.0 * math.pi
 _SINGLE = 2.0**-24
 _DOUBLE = 2.0**-53
-#: The largest number of draws at a time, so that a big tensor needs only a few MiB of temporary memory.
+#: How many numbers are drawn at a time, at most. A big tensor then needs only a few MiB of temporary memory.
 _AT_ONCE = 1 << 18
 
 
@@ -47,7 +48,7 @@ class Generator:
     # ---------- the state ----------
 
     def manual_seed(self, seed: Any) -> Generator:
-        """Restart the sequence with ``seed``. As in PyTorch, only the low 32 of its 64 bits matter.
+        """Restart the sequence with ``seed``. As in PyTorch, only the low 32 of the seed's 64 bits matter.
 
         Raises:
             TypeError, RuntimeError: if ``seed`` is not an integer, or needs more than 64 bits.
@@ -112,7 +113,7 @@ class Generator:
     def uniform(self, shape: tuple[int, ...], dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         """Return numbers drawn uniformly from ``low`` (included) to ``high`` (excluded).
 
-        Numbers of 16 bits are rounded float32 numbers, as in PyTorch, so ``high`` may occur.
+        For a 16-bit dtype, float32 numbers are drawn and rounded, as in PyTorch. Rounding may produce ``high`` itself.
         """
         shape, dtype = _drawable("Generator.uniform()", shape, dtype)
         if dtype in HALVES:
@@ -148,7 +149,9 @@ class Generator:
     def normal(
         self, shape: tuple[int, ...], dtype: np.dtype, mean: float = 0.0, std: float = 1.0, dense: bool = True
     ) -> np.ndarray:
-        """Return numbers from the normal distribution; ``dense`` is True if they will fill a contiguous tensor."""
+        """Return numbers from the normal distribution. Pass ``dense=False`` if they will fill a tensor that is not
+        contiguous, because PyTorch draws these in another way.
+        """
         shape, dtype = _drawable("Generator.normal()", shape, dtype)
         mean, std = checks.real("Generator.normal()", "mean", mean), checks.real("Generator.normal()", "std", std)
         if dtype in HALVES:
@@ -196,7 +199,7 @@ class Generator:
 
 
 def _drawable(op: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype]:
-    """Return ``shape`` as a tuple of lengths, and ``dtype`` as a numpy dtype of floats.
+    """Return ``shape`` as a tuple of lengths, and ``dtype`` as a floating-point dtype of numpy.
 
     Raises:
         TypeError, ValueError: if ``shape`` is not a shape, or ``dtype`` is not a floating-point one.
@@ -213,7 +216,7 @@ def _is_state(given: Any) -> bool:
     return is_key and type(pos) is type(seed) is int and 0 <= pos <= 624 and (kept is None or type(kept) is float)
 
 
-#: The generator of functions to which a program passes none. ``torch.manual_seed`` seeds it.
+#: The generator that functions use if a program passes none. ``torch.manual_seed`` seeds it.
 default_generator = Generator()
 default_generator.seed()
 

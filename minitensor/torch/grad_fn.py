@@ -15,7 +15,7 @@ _AnyTensor = TypeVar("_AnyTensor", bound=BaseTensor)
 # ---------- names ----------
 
 
-#: PyTorch's names for operations of the engine, where the name is not the engine's in camel case.
+#: Maps the engine's names of operations to PyTorch's, if PyTorch's is not the engine's name in camel case.
 NAMES = {
     "subtract": "Sub",
     "multiply": "Mul",
@@ -29,7 +29,7 @@ NAMES = {
     "log1p": "Log1P",
     **dict.fromkeys(("cast", "cpu", "cuda"), "ToCopy"),
 }
-#: PyTorch's names to which "Backward0" is not appended.
+#: Maps the engine's names of operations to complete names of PyTorch, to which "Backward0" is not appended.
 WHOLE = {"write": "CopySlices", "setitem": "CopySlices", "read": "AsStridedBackward0", "reshaped": "AsStridedBackward0"}
 
 
@@ -59,12 +59,12 @@ def operation_name(name: str) -> str:
 
 
 class NamedOperation(Operation):
-    """An operation that has the name of PyTorch's ``grad_fn``.
+    """An operation that knows the name of PyTorch's ``grad_fn``.
 
     Attributes:
-        torch_name: PyTorch's name, or a function that takes the node and returns the name.
+        torch_name: the name of PyTorch's ``grad_fn``, or a function that takes the node and returns the name.
         operands: the names of the operands to which gradients flow.
-        renamed: True if :func:`name_grad_fn` has named it, so that an outer function does not name it again.
+        renamed: True if :func:`name_grad_fn` has set ``torch_name``. The name is then not replaced again.
     """
 
     __slots__ = ("operands", "renamed", "torch_name")
@@ -87,7 +87,7 @@ class NamedOperation(Operation):
 def name_grad_fn(out: _AnyTensor, name: str) -> _AnyTensor:
     """Give the ``grad_fn`` of ``out`` the name ``name``, and return ``out``.
 
-    Used if several operations computed ``out`` where PyTorch has a single one.
+    Used if several operations computed ``out``, but PyTorch has a single operation for the whole computation.
     """
     node = out._node
     if node is not None and not getattr(node.op, "renamed", False):
@@ -117,7 +117,9 @@ class GradFunction:
 
     @property
     def next_functions(self) -> tuple[tuple[GradFunction | None, int], ...]:
-        """For each input, a pair of the function that computed it (None if it requires no grad) and the number 0."""
+        """A pair for each input of the operation: the function that computed the input (None if the input requires no
+        grad), and the number 0.
+        """
         return tuple((None if node is None else function_of(node), 0) for node in self.node.inputs)
 
     def __repr__(self) -> str:
@@ -136,7 +138,7 @@ def _kind(name: str) -> type[GradFunction]:
 
 
 def function_of(node: Node, name: str | None = None) -> GradFunction:
-    """Return a reference to ``node`` whose class has the function's name."""
+    """Return a reference to ``node``. The reference's class is called ``name``, by default as in PyTorch."""
     if name is None:
         name = "AccumulateGrad" if node.op.name == "leaf" else function_name(node)
     made: Any = _kind(name)(node)
@@ -147,7 +149,7 @@ def function_of(node: Node, name: str | None = None) -> GradFunction:
 
 
 def call_hook(hook: Callable[[Any], Any], g: BaseTensor) -> Any:
-    """Call ``hook(g)`` and return its result; ``g`` if the hook returns None but has written into ``g``; else None.
+    """Call ``hook(g)``, and return its result. If the result is None but the hook has written into ``g``, return ``g``.
 
     Raises:
         TypeError: if the hook returns neither None nor a tensor.

@@ -1,4 +1,4 @@
-"""The handle that removes a hook, and hooks that run after backward has added to the gradient of a leaf."""
+"""A handle that removes a hook, and hooks that are called after backward has added to the gradient of a leaf."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minitensor.engine.core.tensor import AfterHook
 
 
 class RemovableHandle:
-    """A handle of a hook. ``remove()``, or the end of a ``with`` block, removes the hook."""
+    """A handle of a hook. Its method ``remove()`` removes the hook. The end of a ``with`` block does so, too."""
 
     def __init__(self, remove: Callable[[], object]) -> None:
         self._remove = remove
@@ -31,7 +31,7 @@ def call_after_accumulation(x: Any, hook: Callable[[Any], Any]) -> RemovableHand
     """Call ``hook(x)`` each time after backward has added to the gradient of the leaf ``x``.
 
     Raises:
-        RuntimeError: if ``x`` is not a leaf, or does not require grad; in backward, if the hook returns a value.
+        RuntimeError: if ``x`` is not a leaf, or does not require grad. Backward raises it if the hook returns a value.
     """
     node = x._current()
     if node is None:

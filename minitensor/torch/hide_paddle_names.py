@@ -1,7 +1,8 @@
 """Hide the names of the engine's tensor that PyTorch's tensor lacks.
 
-The access to a hidden name raises an error that suggests PyTorch's name. Names that only describe the tensor, such as
-``offset`` and ``place``, remain, because the engine and the memory views read them on tensors of both vocabularies.
+Reading a hidden attribute raises an error that suggests PyTorch's name. Names that only describe the tensor, such as
+``offset`` and ``place``, are not hidden, because the engine and the memory stepper read them on tensors of both
+vocabularies.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _KEPT = frozenset((
     *("stop_gradient", "strides", "data_ptr", "element_size", "is_leaf"),
 ))  # fmt: skip
 
-#: PyTorch's names for names of Paddle that are spelled so differently that the search for the nearest name fails.
+#: Maps names of Paddle to PyTorch's names, if the two are spelled too differently for the search for similar names.
 MEANT = {
     "bitwise_invert": "bitwise_not",
     "cast": "to",

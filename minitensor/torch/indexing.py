@@ -39,7 +39,10 @@ def _is_advanced(entry: Any) -> bool:
 
 
 def _bytes_as_mask(entry: Any) -> Any:
-    """Return an index of dtype uint8 as a mask of bools: PyTorch still accepts the masks of its early versions."""
+    """Return a tensor of dtype uint8 as a mask of bools, and any other entry of an index unchanged.
+
+    PyTorch still accepts such masks, because its early versions had no bools.
+    """
     if not isinstance(entry, BaseTensor) or entry._array.dtype != np.uint8:
         return entry
     warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
@@ -47,7 +50,7 @@ def _bytes_as_mask(entry: Any) -> Any:
 
 
 def _checked_entry(entry: Any) -> Any:
-    """Return a slice after checking its parts, a uint8 mask as bools, and any other entry of an index itself."""
+    """Check the parts of an entry that is a slice, convert a uint8 mask to bools, and return the entry."""
     return checks.slice_of("Tensor.__getitem__", entry) if isinstance(entry, slice) else _bytes_as_mask(entry)
 
 
@@ -55,7 +58,7 @@ def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
     """Return the index as a tuple.
 
     Raises:
-        IndexError: if ``x`` has fewer dimensions than the index, if a number is out of range, or if an entry is not
+        IndexError: if the index has more dimensions than ``x``, if a number is out of range, or if an entry is not
             allowed.
         ValueError: if the step of a slice is not above 0.
         TypeError: if a part of a slice is not an integer.
@@ -115,9 +118,9 @@ def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
 
 
 def _basic(x: Tensor, entries: tuple[Any, ...]) -> tuple[tuple[Any, ...], views.View]:
-    """Return a basic index in numpy's form, and the last operation that PyTorch records for it.
+    """Return a basic index in numpy's form, and the operation that PyTorch records last when it applies the index.
 
-    A slice that selects everything is recorded only if the index has no other entry.
+    PyTorch does not record a slice that selects everything, unless the index has no other entry.
     """
     op = views.ALIAS
     index: list[Any] = []
@@ -140,7 +143,7 @@ def _basic(x: Tensor, entries: tuple[Any, ...]) -> tuple[tuple[Any, ...], views.
 
 
 def _takes_all(x: Tensor, entries: tuple[Any, ...]) -> bool:
-    """True if a basic index selects the whole tensor unchanged."""
+    """True if a basic index consists of ``...`` and of slices that select everything."""
     pairs = zip(entries, x._array.shape, strict=False)
     return all(entry is Ellipsis or (isinstance(entry, slice) and entry.indices(n) == (0, n, 1)) for entry, n in pairs)
 
@@ -163,7 +166,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 
 def _lay_out(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tensor:
-    """Return ``out``, which an advanced index ``entries`` read from ``source``, in PyTorch's memory layout."""
+    """Return ``out`` in PyTorch's memory layout. It was read from ``source`` by the advanced index ``entries``."""
     index: list[np.ndarray] = []
     axes: list[int] = []
     plain: list[Any] = []
@@ -267,7 +270,8 @@ COPY = NamedOperation("copy_", engine.SET_PART.backward, jvp=engine.SET_PART.jvp
 
 
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Overwrite the tensor with the numbers of ``src``, broadcast to its shape. The gradient flows to ``src``.
+    """Overwrite the tensor with the values of ``src``, which is broadcast to the tensor's shape. The gradient flows to
+    ``src``.
 
     Raises:
         RuntimeError: if the shape of ``src`` cannot be broadcast to that of the tensor, or if the tensor is a leaf that
@@ -284,11 +288,11 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 
 def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Overwrite the slices along ``dim`` that ``index`` lists with those of ``source``.
+    """Overwrite the slices of the tensor at the positions ``index`` along ``dim`` with the slices of ``source``.
 
     Args:
         index: int64, shape [n].
-        source: as ``input``, with length n along ``dim``.
+        source: a tensor of the same shape as ``input``, except for the length n along ``dim``.
 
     Raises:
         RuntimeError: if ``index`` or ``source`` has another shape.
@@ -306,10 +310,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
     Args:
         condition: a bool tensor.
-        input, other: tensors or numbers; shapes are broadcast against each other.
+        input, other: tensors or numbers. All three shapes are broadcast against each other.
 
     Returns:
-        A tensor of the broadcast shape; if only the condition is given, an int64 tensor [n] for each dimension.
+        A tensor of the broadcast shape. If only the condition is given, an int64 tensor of shape [n] for each
+        dimension, where n is the number of true elements.
 
     Raises:
         RuntimeError: if ``condition`` has another dtype, or the shapes cannot be broadcast.
@@ -324,11 +329,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """Return the indices of the elements that are not 0: one row for each element, or with ``as_tuple`` one tensor for
-    each dimension.
+    """Return the indices of the n elements that are not 0.
 
     Returns:
-        An int64 tensor of shape [n, dimensions] for n elements, or ``dimensions`` tensors of shape [n].
+        An int64 tensor of shape [n, dimensions], with a row for each of these elements. With ``as_tuple``, a tuple with
+        an int64 tensor of shape [n] for each dimension.
 
     Raises:
         TypeError: if ``input`` is not a tensor.
@@ -342,10 +347,10 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 def argwhere(input: Tensor) -> Tensor:
-    """Return the indices of the elements that are not 0: one row for each element.
+    """Return the indices of the n elements that are not 0.
 
     Returns:
-        An int64 tensor of shape [n, dimensions] for n elements.
+        An int64 tensor of shape [n, dimensions], with a row for each of these elements.
 
     Raises:
         TypeError: if ``input`` is not a tensor.
@@ -355,8 +360,8 @@ def argwhere(input: Tensor) -> Tensor:
 
 
 def where_method(input: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """Return the tensor's elements where ``condition`` is true, else those of ``other``, in the broadcast shape of the
-    three.
+    """Return the tensor's elements where ``condition`` is true, else the elements of ``other``. The result has the
+    shape to which the three tensors are broadcast.
 
     Raises:
         RuntimeError: if ``condition`` does not hold bools, or the shapes cannot be broadcast.

@@ -1,4 +1,6 @@
-"""Functions on arrays that differ from Paddle's: forward functions, random draws, and parts of derivative rules."""
+"""Functions on arrays that PyTorch needs instead of Paddle's: forward functions, random draws, and parts of derivative
+rules.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ Array = np.ndarray
 
 
 def round_half_to_even(a: Array, decimals: int, out: Array | None = None) -> Array:
-    """Return ``a`` rounded to ``decimals`` decimal places, halves to the even neighbour: 0.5 to 0, and 1.5 to 2."""
+    """Return ``a`` rounded to ``decimals`` decimal places. Halves are rounded to the even neighbour: 0.5 to 0, 1.5 to
+    2.
+    """
     if a.dtype not in FLOATS:
         if a.dtype == np.bool_:
             raise TypeError("bools are not rounded; convert first: `x.long()`")
@@ -40,7 +44,7 @@ def round_half_to_even(a: Array, decimals: int, out: Array | None = None) -> Arr
 
 
 def power(a: Array, b: Array, out: Array | None = None) -> Array:
-    """Return ``a ** b``. If both are integers and ``b`` is negative, the fraction is truncated to 0, 1 or -1."""
+    """Return ``a ** b``. If both hold integers and ``b`` is negative, the result is truncated to 0, 1 or -1."""
     if a.dtype not in FLOATS and a.dtype != np.bool_ and b.ndim and bool((b < 0).any()):
         a = np.broadcast_to(a, broadcast_shapes(a.shape, b.shape))
         truncated = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * np.abs(b % 2), 0))
@@ -70,7 +74,7 @@ def frac(a: Array, out: Array | None = None) -> Array:
 
 
 def sign(a: Array, out: Array | None = None) -> Array:
-    """Return 1, 0 or -1; 0 for nan."""
+    """Return the sign of each element, 1, 0 or -1. The sign of nan is 0."""
     signs = as_array(elementwise.sign(a, out))
     if signs.dtype in FLOATS:
         np.copyto(signs, 0, where=np.isnan(signs))
@@ -97,7 +101,7 @@ def zero(a: Array, out: Array) -> Array:
 
 
 def _in_memory_order(array: Array) -> Array:
-    """Return a view whose dimensions have the order in which PyTorch fills them: longest stride first."""
+    """Return a view with the dimensions sorted by stride, longest first: PyTorch fills elements in that order."""
     return array.transpose(sorted(range(array.ndim), key=lambda d: -abs(array.strides[d])))
 
 
@@ -118,7 +122,7 @@ def uniform(a: Array, low: float, high: float, generator: Any, out: Array) -> Ar
 
 
 def normal_arguments(mean: Any, std: Any, generator: Any) -> tuple[Any, ...]:
-    """Return the arguments of ``normal_``; raise ValueError if the standard deviation is negative."""
+    """Check the arguments of ``normal_`` and return them. Raise ValueError if the standard deviation is negative."""
     mean, std = number("normal_", "mean", mean), number("normal_", "std", std)
     if not std >= 0:
         raise ValueError(f"normal expects std >= 0.0, but found std {std}")
@@ -135,7 +139,9 @@ def normal(a: Array, mean: float, std: float, generator: Any, out: Array) -> Arr
 
 
 def bernoulli_arguments(p: Any, generator: Any) -> tuple[Any, ...]:
-    """Return the arguments of ``bernoulli_``; raise ValueError if ``p`` contains a number that is not a probability."""
+    """Check the arguments of ``bernoulli_`` and return them. Raise ValueError if ``p`` has a number that is not a
+    probability.
+    """
     p = host_array(p._array) if isinstance(p, Tensor) else number("bernoulli_", "p", p)
     if np.any(np.less(p, 0)) or np.any(np.greater(p, 1)):
         raise ValueError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
@@ -143,7 +149,7 @@ def bernoulli_arguments(p: Any, generator: Any) -> tuple[Any, ...]:
 
 
 def bernoulli(a: Array, p: Any, generator: Any, out: Array) -> Array:
-    """Fill ``out`` with 1 with probability ``p``, else with 0."""
+    """Fill ``out`` with ones and zeros. An element becomes 1 with probability ``p``."""
     need_writeable(out, only_floats=False)
     if isinstance(p, np.ndarray):
         p = np.broadcast_to(p, out.shape)
@@ -161,12 +167,15 @@ def exponential(a: Array, lambd: Any, generator: Any, out: Array) -> Array:
 
 
 def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
-    """Return the arguments of ``random_``; raise TypeError if a bound is not an integer (``to`` may be None)."""
+    """Check the arguments of ``random_`` and return them. Raise TypeError if a bound is not an integer.
+
+    ``to`` may be None.
+    """
     least = need_int("random_", "from", from_)
     return least, None if to is None else need_int("random_", "to", to, 2), generator
 
 
-#: For each dtype the largest n such that it holds every integer from 0 to 2**n - 1 exactly.
+#: Maps each dtype to the largest n for which the dtype can represent all integers from 0 to 2**n - 1.
 _EXACT_BITS = {
     "bool": 1,
     "uint8": 8,
@@ -185,7 +194,8 @@ _EXACT_BITS = {
 def random(a: Array, from_: int, to: int | None, generator: Any, out: Array) -> Array:
     """Fill ``out`` with integers from ``from_`` (included) to ``to`` (excluded).
 
-    With one argument they are drawn from 0 to that number; without arguments, from all that the dtype holds exactly.
+    If ``random_`` has one argument, the integers are drawn from 0 (included) to that number (excluded). Without
+    arguments, they are drawn from 0 to the largest n such that the dtype can represent all integers up to n.
     """
     need_writeable(out, only_floats=False)
     source = generator_of(generator)
@@ -206,13 +216,13 @@ def random(a: Array, from_: int, to: int | None, generator: Any, out: Array) -> 
 
 
 def within_bounds(x: np.ndarray, min: Any, max: Any) -> np.ndarray:
-    """Return True where ``clamp`` left ``x`` unchanged: between the bounds or, as in PyTorch, on one of them."""
+    """Return True where ``clamp`` leaves ``x`` unchanged. As in PyTorch, that includes elements equal to a bound."""
     within = np.ones_like(x, np.bool_) if min is None else x >= min
     return within if max is None else np.logical_and(within, x <= max)
 
 
 def at_or_beyond_bounds(x: np.ndarray, min: Any, max: Any) -> np.ndarray:
-    """Return True where ``hardtanh`` has the slope 0: outside the bounds, or on one of them."""
+    """Return True where ``hardtanh`` has the slope 0: where ``x`` is outside the bounds or equal to a bound."""
     return np.logical_or(x <= min, x >= max)
 
 
@@ -242,7 +252,7 @@ def _and_zeros_on_tensors(node: Node, g: Tensor) -> tuple[Tensor, Tensor]:
 _NO_SLOPE = Operation("no_slope", _and_zeros)
 _NO_SLOPE.later = lambda: _and_zeros_on_tensors
 
-#: The functions above by name, for rules on arrays, and for rules on tensors in a recorded backward.
+#: The functions that derivative rules call, by name: for backward on arrays, and for a recorded backward on tensors.
 ON_ARRAYS = {"within_bounds": within_bounds, "at_or_beyond_bounds": at_or_beyond_bounds, "with_no_slope": with_no_slope}
 ON_TENSORS = {
     "within_bounds": lambda x, min, max: Tensor._made(within_bounds(x._array, min, max)),

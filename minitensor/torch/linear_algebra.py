@@ -1,6 +1,6 @@
 """Products of matrices and vectors, diagonals, the trace, and distances between vectors.
 
-The docstrings repeat parts of those of Paddle's functions, because each vocabulary names its own parameters and errors.
+The docstrings resemble those of Paddle's functions, but name PyTorch's parameters and errors.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @autocasts
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """Return the product over the last two dimensions. The result has shape [..., n, m]; a vector on the left removes
-    n, and one on the right removes m.
+    """Return the matrix product over the last two dimensions. The result has shape [..., n, m], without n if ``input``
+    is a vector, and without m if ``other`` is a vector.
 
     Args:
         input: shape [..., n, k], or [k].
@@ -140,7 +140,7 @@ def dot(input: Tensor, other: Tensor) -> Tensor:
 
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Return all products of an element of ``input`` and an element of ``vec2``. The result has shape [n, m].
+    """Return the product of each element of ``input`` with each element of ``vec2``. The result has shape [n, m].
 
     Args:
         input: shape [n].
@@ -159,7 +159,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 def trace(input: Tensor) -> Tensor:
-    """Return the sum of the diagonal of a matrix. The result has no dimensions; for integers, its dtype is int64.
+    """Return the sum of the diagonal of a matrix. The result has no dimensions. The sum of integers is int64.
 
     Raises:
         RuntimeError: if ``input`` is not a matrix.
@@ -175,8 +175,8 @@ def trace(input: Tensor) -> Tensor:
 
 
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Return a matrix with the vector ``input`` on its diagonal and 0 elsewhere, or a copy of the diagonal of the
-    matrix ``input``.
+    """If ``input`` is a vector, return a matrix with this vector on the diagonal and 0 elsewhere. If it is a matrix,
+    return a copy of its diagonal.
 
     Args:
         diagonal: the number of columns by which the diagonal is moved to the right.
@@ -207,11 +207,11 @@ def einsum(*given: Any) -> Tensor:
             followed by such a list for the result, as in ``einsum(x, [0, 1], y, [1, 2], [0, 2])``.
 
     Returns:
-        A tensor with the dimensions that the equation names for the result. If nothing is multiplied or summed, it is a
-        view of the operand.
+        A tensor with the dimensions that the equation names for the result. If nothing is multiplied or summed, the
+        tensor is a view of the operand.
 
     Raises:
-        RuntimeError: if the equation and the shapes do not fit together; if two operands of different dtypes are
+        RuntimeError: if the equation and the shapes do not fit together, or if two operands of different dtypes are
             multiplied and summed.
         NotImplementedError: if bools are multiplied and summed.
         TypeError: if an operand is not a tensor.
@@ -230,7 +230,7 @@ def einsum(*given: Any) -> Tensor:
 
 
 def _batched_product(x: Tensor, y: Tensor) -> Tensor:
-    """Return the products of two batches of matrices, which `einsum` needs."""
+    """Return the products of two batches of matrices. Only :func:`einsum` calls this function."""
     _need_one_dtype(x, y)
     refuse_bools("bmm", x, y)
     return _matmul(x, y)
@@ -244,11 +244,14 @@ def _need_one_dtype(x: Tensor, y: Tensor) -> None:
 
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Return the dot product of each vector along the last dimension of ``input`` with each one of ``other``. The shape
-    of the result is that of ``input``, then that of ``other``, both without the last dimension.
+    """Return the dot product of each vector along the last dimension of ``input`` with each vector along the last
+    dimension of ``other``.
+
+    The shape of the result is that of ``input`` without the last dimension, followed by that of ``other`` without the
+    last dimension.
 
     Args:
-        input, other: of shapes [..., n] and [..., n]. A tensor without dimensions is multiplied with the other one.
+        input, other: of shapes [..., n] and [..., n]. If one has no dimensions, the result is ``input * other``.
 
     Raises:
         RuntimeError: if the last dimensions differ in length.
@@ -270,8 +273,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
-    """Return the p-norm of the difference of every row of ``x1`` and every row of ``x2``. The result has shape
-    [..., n, m]. Where two rows are equal, the gradient is 0.
+    """Return the p-norm of the difference between each row of ``x1`` and each row of ``x2``. The result has shape
+    [..., n, m]. If two rows are equal, the gradient of their distance is 0.
 
     Args:
         x1: of shape [..., n, k].

@@ -1,6 +1,6 @@
 """Memory formats: ``torch.channels_last`` stores the channels of each pixel side by side.
 
-A format determines strides and nothing else: the shape of images is [images, channels, height, width] in each.
+A format determines strides and nothing else: the shape of images is [images, channels, height, width] in every format.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class MemoryFormat:
         return f"torch.{self._name}"
 
     def __reduce__(self) -> str:
-        return self._name  # a copy and a pickle are the constant itself
+        return self._name  # copying and unpickling return the constant itself
 
 
 #: The last dimension varies fastest.
@@ -40,7 +40,8 @@ _NHWC = (0, 2, 3, 1)
 
 
 def order_of(op: str, given: Any, ndim: int) -> tuple[int, ...] | None:
-    """Return the dimensions from the outermost to the innermost in the format ``given``; None to preserve the order.
+    """Return the order of the dimensions in memory in the format ``given``, outermost first. None means that the format
+    preserves the order of the input.
 
     Raises:
         RuntimeError: if ``given`` is ``channels_last`` and ``ndim`` is not 4.
@@ -69,7 +70,7 @@ def is_contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> b
 
 
 def _is_in_order(x: Tensor, order: Sequence[int] | None) -> bool:
-    """True if the elements are adjacent in memory, in the given order of the dimensions or in that of the shape."""
+    """True if the elements are adjacent in memory in ``order`` (outermost dimension first; None means C order)."""
     array = x._array if order is None else x._array.transpose(order)
     return bool(array.flags.c_contiguous)
 
@@ -91,12 +92,15 @@ def contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> Tens
 
 
 def laid_out(out: Tensor, order: Sequence[int]) -> Tensor:
-    """Return ``out``, a new tensor, with its dimensions in memory in ``order``, outermost first."""
+    """Return the new tensor ``out`` with another layout: ``order`` has its dimensions in memory, outermost first."""
     return arrange(out, lambda array, _: register_strides(copied_in_order(array, order)))
 
 
 def converted(input: Tensor, out: Tensor, memory_format: Any) -> Tensor:
-    """Return ``out``, the result of ``to`` on ``input``, in the format. Without a change, it is ``input`` itself."""
+    """Return ``out``, the result of ``to`` on ``input``, in ``memory_format``.
+
+    If nothing has changed, ``out`` is ``input`` itself; it is then copied only if its format changes.
+    """
     order = order_of("to", memory_format, input._array.ndim)
     if order is None:
         return out
@@ -112,7 +116,7 @@ def with_memory_format(function: Callable[..., Tensor]) -> Callable[..., Tensor]
     def called(*given: Any, memory_format: Any = contiguous_format, **named: Any) -> Tensor:
         if memory_format is preserve_format:
             raise RuntimeError("unsupported memory format Preserve")
-        order_of(function.__name__, memory_format, 4)  # refuse what is not a memory format before creating a tensor
+        order_of(function.__name__, memory_format, 4)  # raises TypeError for other values, before a tensor is created
         made = function(*given, **named)
         order = order_of(function.__name__, memory_format, made._array.ndim)
         return laid_out(made, order) if order == _NHWC else made

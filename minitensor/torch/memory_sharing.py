@@ -1,7 +1,8 @@
 """Share memory between tensors and with other libraries: ``x.data``, ``numpy()``, DLPack, ``set_`` and ``resize_``.
 
-``x.data`` has a separate version, as in PyTorch, so autograd does not notice a write through ``x.data``, which may
-overwrite a saved tensor without an error. ``x.detach()`` shares the version of ``x``, so autograd does notice a write.
+``x.data`` has a separate version, as in PyTorch. Autograd therefore does not notice a write through ``x.data``, and
+such a write may overwrite a saved tensor without an error. ``x.detach()`` shares the version of ``x``, so autograd
+notices a write through it.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from minitensor.torch.views import count_as_write
 class UnversionedStorage(Storage):
     """A second storage on the memory of the storage ``of``, with a separate version.
 
-    The bytes are counted for ``of``, which this storage keeps alive. The attribute ``numpy_array`` is an array on the
-    memory, which ``of`` knows, so that ``check_foreign_writes`` finds writes through this storage.
+    The bytes are counted for ``of``, and this storage keeps ``of`` alive. The attribute ``numpy_array`` is an array on
+    the same memory. It is registered at ``of``, so that ``check_foreign_writes`` finds writes through this storage.
     """
 
     __slots__ = ("of", "numpy_array")
@@ -46,7 +47,7 @@ class UnversionedStorage(Storage):
 
 
 def root(storage: Storage) -> Storage:
-    """Return ``storage``, or for an :class:`UnversionedStorage` the storage whose memory it uses."""
+    """Return ``storage`` itself, or if it is an :class:`UnversionedStorage`, the storage whose memory it uses."""
     while isinstance(storage, UnversionedStorage):
         storage = storage.of
     return storage
@@ -63,7 +64,7 @@ def _unversioned(storage: Storage, version: int) -> UnversionedStorage:
 
 
 def data_of(x: Tensor) -> Tensor:
-    """Return an alias on the same memory without history. It has a separate version, which starts at 0."""
+    """Return an alias of ``x`` without history. The alias has a separate version, which starts at 0."""
     alias = as_torch(BaseTensor._alias(x._array, _unversioned(x._storage, 0)))
     if watch.listener is not None:
         watch.listener(ViewCreated(alias, "data", (x,)))
@@ -71,11 +72,11 @@ def data_of(x: Tensor) -> Tensor:
 
 
 def set_data(x: Tensor, other: Any) -> None:
-    """Let ``x`` use the memory of ``other``. The version and the history of ``x`` remain.
+    """Let ``x`` use the memory of ``other``. ``x`` keeps its version and its history.
 
     Raises:
         TypeError: if ``other`` is not a tensor.
-        RuntimeError: if ``x`` requires grad, and its gradient cannot have the dtype or the shape of ``other``.
+        RuntimeError: if ``x`` requires grad and a gradient of ``x`` cannot have the dtype or the shape of ``other``.
     """
     if not isinstance(other, BaseTensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
@@ -95,14 +96,14 @@ def set_data(x: Tensor, other: Any) -> None:
     if root(other._storage) is root(x._storage) and other._array.shape == x._array.shape:
         same = np.may_share_memory(x._array, other._array) and other._array.strides == x._array.strides
         if same and other.data_ptr() == x.data_ptr():
-            return  # `x.data += 1` has already written the memory
+            return  # `x.data += 1` first writes into the shared memory, and then assigns the alias to `x.data`
     storage = _unversioned(other._storage, x._storage.version)
     x._array, x._storage, x._history = other._array, storage, None
     x._node = node
 
 
 def _another_leaf(old: Node, x: Tensor, shape: tuple[int, ...]) -> Leaf:
-    """Return a new leaf for ``x``, whose gradient will have ``shape``, and make the leaf ``old`` refuse gradients."""
+    """Return a new leaf for ``x`` with gradients of the shape ``shape``. The old leaf then refuses gradients."""
     leaf = new_leaf(shape)
     leaf.hooks = old.hooks
     was = f"shape {list(x._array.shape)} and dtype {x.dtype.name}"
@@ -121,8 +122,8 @@ def _another_leaf(old: Node, x: Tensor, shape: tuple[int, ...]) -> Leaf:
 
 
 def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
-    """Return the elements as an array on the same memory: a write to either changes both. The array has the shape and
-    dtype of the tensor.
+    """Return an array on the memory of the tensor: a write to either changes both. The array has the shape and dtype of
+    the tensor.
 
     Args:
         force: True to accept a tensor that requires grad, and to copy a tensor on a GPU to the host.
@@ -148,7 +149,7 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
 
 
 def _on_root(x: Tensor) -> Tensor:
-    """Return ``x``, or an alias on the storage for which its bytes are counted."""
+    """Return ``x`` itself, or if it is on an :class:`UnversionedStorage`, an alias on the storage :func:`root`."""
     if not isinstance(x._storage, UnversionedStorage):
         return x
     return as_torch(BaseTensor._alias(x._array, root(x._storage)))
@@ -218,8 +219,9 @@ def set_(
     storage.
 
     Args:
-        source: a tensor of any shape; without it, the tensor becomes empty.
-        storage_offset, size, stride: in elements; by default those of ``source``.
+        source: a tensor of any shape. By default, the tensor becomes empty.
+        storage_offset, size, stride: the new layout, counted in elements. By default ``size`` and ``stride`` are those
+            of ``source``.
 
     Raises:
         RuntimeError: if the tensor is a leaf that requires grad, or if the elements would be outside the storage.

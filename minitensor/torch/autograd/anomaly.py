@@ -1,4 +1,4 @@
-"""Anomaly detection: if backward fails or computes nan, report the line that called the operation in forward."""
+"""Anomaly detection: if the backward of an operation fails or computes nan, report the call of the operation."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from minitensor.torch.grad_fn import function_name
 
 
 class set_detect_anomaly:
-    """Switch anomaly detection on or off immediately. Used as a context manager, it restores the former state at the
-    end.
+    """Switch anomaly detection on or off immediately. As a context manager, restore the former state at the end.
 
     Args:
         mode: True to switch it on.
@@ -52,9 +51,9 @@ class detect_anomaly(set_detect_anomaly):
 
 @contextlib.contextmanager
 def pytorch_errors() -> Iterator[None]:
-    """Turn the engine's errors about overwritten and freed tensors in this block, a backward, into PyTorch's.
+    """Replace the engine's errors about overwritten and freed tensors by PyTorch's, in a block that runs backward.
 
-    If anomaly detection is on, also report the operation that failed.
+    If anomaly detection is on, also report the operation whose backward failed.
     """
     try:
         with _detection() if anomaly.on else contextlib.nullcontext():

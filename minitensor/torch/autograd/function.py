@@ -1,8 +1,8 @@
 """``torch.autograd.Function``: an operation whose forward and backward the user writes.
 
-A function follows the rules of every operation: backward refuses saved tensors that were overwritten, and an in-place
-write updates the history of all views. If forward writes an input, it has to call ``ctx.mark_dirty(x)``. Otherwise
-minitensor refuses the call, whereas PyTorch continues with a wrong history.
+Such a function follows the same rules as the built-in operations: backward refuses saved tensors that were overwritten,
+and an in-place write updates the history of all views. If forward writes into an input ``x``, it has to call
+``ctx.mark_dirty(x)``. Otherwise minitensor raises an error, whereas PyTorch continues with a wrong history.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ class FunctionCtx(PyLayerContext):
         call.late_announcements = True
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Declare that forward writes these inputs, before or after the write. Forward must return them.
+        """Declare that forward writes into these inputs. Forward may call this before or after the write, and must
+        return the inputs.
 
         Raises:
-            RuntimeError: if a tensor is a leaf that requires grad, or a view of one.
+            RuntimeError: if a tensor is a leaf that requires grad, or a view of such a leaf.
             ValueError: if a tensor is not an input of forward.
         """
         call = self._running_call("mark_dirty")
@@ -63,7 +64,7 @@ class FunctionCtx(PyLayerContext):
         """The tensors that forward passed to ``save_for_backward``, with the values that they had then.
 
         Raises:
-            RuntimeError: if a saved tensor has been overwritten, or outside backward.
+            RuntimeError: if a saved tensor has been overwritten, or if backward is not running.
         """
         if self._node is None:
             raise RuntimeError(f"{self._layer.__name__}: ctx.saved_tensors is available only in backward")
@@ -88,12 +89,12 @@ def _on_tensors(node: Node, g: Any) -> Any:
 class Function(PyLayer):
     """Base class of operations that a program defines: define two static methods and call ``MyFunction.apply(...)``.
 
-    ``forward(ctx, *args)`` returns a tensor or a tuple of tensors; it runs without recording. ``backward(ctx, *grads)``
-    gets the gradient of each output and returns one for each argument of forward: None for an argument that is not a
-    tensor or has no gradient. Forward may also be defined without ``ctx``; ``setup_context(ctx, inputs, output)`` then
-    saves the values for backward.
+    ``forward(ctx, *args)`` returns a tensor or a tuple of tensors, and its operations are not recorded.
+    ``backward(ctx, *grads)`` gets the gradient of each output. It returns a gradient for each argument of forward, or
+    None if the argument is not a tensor or has no gradient. Forward may also be defined without ``ctx``. A third
+    method, ``setup_context(ctx, inputs, output)``, then saves the values for backward.
 
-    If forward returns an input unchanged, the output is a copy of it.
+    If forward returns an input without having written into it, the output is a copy of the input.
     """
 
     _context = FunctionCtx
@@ -167,7 +168,7 @@ class Function(PyLayer):
 def _fit(name: str, k: int, x: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Return ``x``, the gradient of input ``k``, in the shape and dtype of that input.
 
-    A gradient of a larger shape is summed over the dimensions along which the input would be broadcast to this shape.
+    If the gradient has a larger shape to which the input can be broadcast, it is summed over the broadcast dimensions.
     """
     if not isinstance(x, BaseTensor):
         raise RuntimeError(
@@ -191,9 +192,10 @@ def _fit(name: str, k: int, x: Any, shape: tuple[int, ...], dtype: np.dtype) -> 
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``backward`` so that it runs without recording, and may compute with NumPy.
+    """Wrap ``backward`` so that its operations are not recorded. It may then compute with NumPy, too.
 
-    Its gradients cannot be differentiated: with ``create_graph=True``, the wrapped function raises RuntimeError.
+    The gradients that it returns cannot be differentiated: with ``create_graph=True``, the wrapped function raises
+    RuntimeError.
 
     Raises:
         TypeError: if ``backward`` is not callable.

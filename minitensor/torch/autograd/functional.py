@@ -22,7 +22,7 @@ def _tuple(given: Any, what: str) -> tuple[Tensors, bool]:
     """Return ``given`` as a tuple of tensors, and True if it was a tuple or list instead of a single tensor.
 
     Raises:
-        TypeError: if it is neither a tensor nor a tuple or list of tensors; ``what`` names it in the message.
+        TypeError: if it is neither a tensor nor a tuple or list of tensors. The message calls it ``what``.
     """
     many = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     for i, x in enumerate(many):
@@ -35,19 +35,26 @@ def _tuple(given: Any, what: str) -> tuple[Tensors, bool]:
 
 
 def _as_given(many: Sequence[Any], was_tuple: bool) -> Any:
-    """Undo :func:`_tuple`: return a tuple, or the only element."""
+    """Undo :func:`_tuple`: return a tuple if ``was_tuple`` is true, else the only element."""
     return tuple(many) if was_tuple else many[0]
 
 
 def _leaves(inputs: Tensors, create_graph: bool) -> Tensors:
-    """Return the tensors to differentiate by: leaves, or with ``create_graph`` aliases that keep their history."""
+    """Return the tensors by which to differentiate: new leaves on the memory of ``inputs``.
+
+    With ``create_graph``, inputs that require grad are replaced by views, so that gradients also flow to the inputs.
+    """
     if create_graph:
         return tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in inputs)
     return tuple(x.detach().requires_grad_() for x in inputs)
 
 
 def _call(func: Callable[..., Any], inputs: Any, create_graph: bool, what: str) -> tuple[Any, ...]:
-    """Call ``func``. Return the tensors to differentiate by, the outputs, and for each True if it was a tuple."""
+    """Call ``func`` on copies of ``inputs`` by which to differentiate.
+
+    Returns:
+        These tensors, the outputs, True if there was a tuple of inputs, and True if ``func`` returned a tuple.
+    """
     checks.function(f"{what}()", "func", func)
     create_graph = checks.flag(f"{what}()", "create_graph", create_graph)
     given, several_in = _tuple(inputs, f"inputs given to {what}")
@@ -57,7 +64,10 @@ def _call(func: Callable[..., Any], inputs: Any, create_graph: bool, what: str) 
 
 
 def _gradients(outputs: Any, inputs: Tensors, seeds: Any, create_graph: bool) -> Tensors:
-    """Return the gradients of ``outputs``, weighted with ``seeds``, by ``inputs``; zeros if there is none."""
+    """Return the gradients by ``inputs`` of the sum of ``outputs`` that are weighted with ``seeds``.
+
+    An input on which no output depends gets zeros.
+    """
     pairs = [(out, seed) for out, seed in zip(outputs, seeds, strict=True) if out.requires_grad]
     if not pairs:
         return tuple(zeros_like(x) for x in inputs)
@@ -73,17 +83,17 @@ def _gradients(outputs: Any, inputs: Tensors, seeds: Any, create_graph: bool) ->
 
 
 def _results(results: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
-    """Return the results of a public function: with their histories only if ``create_graph`` is true."""
+    """Return the results of a public function. They keep their histories only if ``create_graph`` is true."""
     return [x if create_graph else x.detach() for x in results]
 
 
 def _vector(v: Any, like: Tensors, what: str) -> Tensors:
-    """Return the vector ``v`` of a product as a tuple with a tensor for each tensor in ``like``, of the same shape.
+    """Return ``v``, the vector of a product, as a tuple of tensors with the shapes of the tensors in ``like``.
 
-    None means 1, if ``like`` is a single tensor of one element; ``what`` names ``like`` in messages.
+    If ``like`` is a single tensor of one element, ``v`` may be None, which means 1. Messages call ``like`` ``what``.
 
     Raises:
-        RuntimeError: if ``v`` has another length or another shape.
+        RuntimeError: if ``v`` has another number of tensors, or a tensor of another shape.
     """
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
@@ -105,9 +115,11 @@ def _vector(v: Any, like: Tensors, what: str) -> Tensors:
 
 
 def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **named: Any) -> Any:
-    """Return the derivative of every output element by every input element, in the shape ``out.shape + in.shape``.
+    """Return the derivatives of each output element by each input element, as a tensor of shape
+    ``out.shape + in.shape``.
 
-    Several inputs are a tuple, and the result has a tensor for each; for several outputs, a tuple of such results.
+    Several inputs are passed as a tuple, and the result is then a tuple with a tensor for each input. If the function
+    returns several outputs, the result is a tuple with such a result for each output.
     """
     with enable_grad():
         leaves, outputs, several_in, several_out = _call(func, inputs, create_graph, "jacobian")
@@ -121,7 +133,9 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
 
 
 def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **named: Any) -> Any:
-    """Return the second derivatives of a function that returns one element, in the shape ``in.shape + in.shape``.
+    """Return the second derivatives of a function that returns a tensor of one element.
+
+    The result has the shape ``in.shape + in.shape``. For several inputs, it is a tuple of tuples of such tensors.
 
     Raises:
         RuntimeError: if the function returns anything but a tensor of one element.
@@ -144,7 +158,7 @@ def _scalar(out: Any, what: str) -> Tensor:
 
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return the output, and the product of ``v`` and the Jacobian, which one backward computes."""
+    """Return the output of ``func``, and the product of ``v`` and the Jacobian. One backward computes the product."""
     with enable_grad():
         leaves, outputs, several_in, several_out = _call(func, inputs, create_graph, "vjp")
         found = _gradients(outputs, leaves, _vector(v, outputs, "user-provided function returns"), create_graph)
@@ -155,9 +169,10 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return the output, and the product of the Jacobian and ``v``.
+    """Return the output of ``func``, and the product of the Jacobian and ``v``.
 
-    Two backwards compute it: ``vjp`` is linear in its vector, and its Jacobian is the transposed one.
+    Two backwards compute the product. The first one computes ``u @ J``, which is linear in ``u``; its derivative by
+    ``u``, multiplied by ``v`` in the second one, is ``J @ v``.
     """
     with enable_grad():
         leaves, outputs, _, several_out = _call(func, inputs, create_graph, "jvp")
@@ -171,12 +186,15 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return the output, and the product of the Hessian with ``v``."""
+    """Return the output of ``func``, and the product of the Hessian and ``v``."""
     return _hessian_product("hvp", func, inputs, v, create_graph)
 
 
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return the output, and the product of ``v`` with the Hessian, which is symmetric."""
+    """Return the output of ``func``, and the product of ``v`` and the Hessian.
+
+    The Hessian is symmetric, so this is the same product as that of :func:`hvp`.
+    """
     return _hessian_product("vhp", func, inputs, v, create_graph)
 
 

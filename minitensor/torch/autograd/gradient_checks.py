@@ -1,4 +1,4 @@
-"""``gradcheck`` and ``gradgradcheck``: compare backward with finite differences, by the engine's check."""
+"""``gradcheck`` and ``gradgradcheck``: compare gradients with finite differences. The engine computes both."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def gradcheck(
 
     Args:
         func: takes tensors, and returns a tensor or a tuple of tensors.
-        inputs: a tensor, or a tuple of tensors and other arguments. Those that require grad are of float64.
-        eps: the step of the differences.
-        atol, rtol: a gradient may differ from the difference ``d`` by ``atol + rtol * abs(d)``.
-        raise_exception: False to return False instead of raising if a gradient is wrong.
+        inputs: a tensor, or a tuple of tensors and other arguments. The tensors that require grad are float64.
+        eps: the amount by which an input element is changed, up and down.
+        atol, rtol: a gradient may differ from the finite difference ``d`` by ``atol + rtol * abs(d)``.
+        raise_exception: False to return False instead of raising an error if a gradient is wrong.
 
     Raises:
         RuntimeError: if a gradient is wrong.
@@ -47,8 +47,8 @@ def gradgradcheck(
 ) -> bool:
     """Compare first and second gradients of ``func(*inputs)`` with central differences, element by element.
 
-    The second gradients are those of a weighted sum of all first gradients, which are computed with ``create_graph``.
-    The arguments and the errors are those of :func:`gradcheck`.
+    The second gradients are the gradients of a weighted sum of all first gradients. The arguments and the errors are
+    those of :func:`gradcheck`.
     """
     return _check("gradgradcheck", func, inputs, eps, atol, rtol, raise_exception, 2)
 

@@ -23,8 +23,8 @@ def _start(x: Any, gradient: Any, i: int) -> engine.Start:
     """Return the node of ``x`` and the gradient with which backward starts there.
 
     Raises:
-        RuntimeError: if nothing was recorded for ``x``, if ``x`` has several elements and no gradient is given, or if
-            the gradient has another shape.
+        RuntimeError: if nothing was recorded for ``x``, if no gradient is given although ``x`` has several elements, or
+            if the gradient has another shape.
         TypeError: if ``x`` or the gradient is not a tensor.
     """
     if not isinstance(x, BaseTensor):
@@ -107,7 +107,7 @@ def _need_tensors(inputs: Sequence[Any]) -> None:
 
 
 def _nodes_to_retain(inputs: list[Any]) -> frozenset[Node]:
-    """Return the nodes of ``inputs``, and let the non-leaves among them retain their gradients."""
+    """Return the nodes of ``inputs``, after calling ``retain_grad`` of each input (which only affects non-leaves)."""
     if not inputs:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     _need_tensors(inputs)
@@ -160,8 +160,8 @@ def grad(
         no_grad_vars: tensors through which no gradient flows. Only Paddle has this argument.
 
     Raises:
-        RuntimeError: if an input is not a tensor, or if no output depends on it, unless ``allow_unused`` is true (its
-            gradient is then None).
+        RuntimeError: if an input is not a tensor; if no output depends on an input, unless ``allow_unused`` is true, so
+            that its gradient is None.
     """
     checks.flag("grad()", "only_inputs", only_inputs)
     checks.flag("grad()", "create_graph", create_graph)

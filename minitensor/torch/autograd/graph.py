@@ -13,9 +13,9 @@ __all__ = ["allow_mutation_on_saved_tensors"]
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[None]:
-    """Preserve the bytes of a saved tensor before a write overwrites them, so that backward can still use them.
+    """Copy the bytes of a saved tensor before a write overwrites them, so that backward can still use the old values.
 
-    Within the block the in-place policy is "copy_on_write".
+    The in-place policy is "copy_on_write" within the block.
     """
     with set_inplace_policy("copy_on_write"):
         yield

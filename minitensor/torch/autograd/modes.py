@@ -1,4 +1,4 @@
-"""Grad modes: switch the recording of operations on or off in a block, in a function, or from now on."""
+"""Grad modes: switch the recording of operations on or off, in a block, in a function, or until the next switch."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_g
 
 
 class set_grad_enabled(paddles.set_grad_enabled):
-    """Switch the recording of operations on or off immediately, or in a block or a function.
+    """Switch the recording of operations on or off immediately.
 
-    Used as a context manager, it restores the former mode at the end.
+    A context manager restores the former mode at the end of the block. A decorator switches only inside the function.
 
     Raises:
         TypeError: if ``mode`` is not a bool.
@@ -30,7 +30,7 @@ class set_grad_enabled(paddles.set_grad_enabled):
         super().__init__(mode)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        modes.grad = self._before  # a decorator changes the mode only inside the function
+        modes.grad = self._before  # undo the switch of `__init__`: a decorator affects only the function
 
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
@@ -41,16 +41,16 @@ class set_grad_enabled(paddles.set_grad_enabled):
 
 
 class inference_mode(no_grad):
-    """Do the same as ``no_grad``: unlike PyTorch, minitensor also counts versions in this mode.
+    """Do the same as ``no_grad``: in this mode, minitensor still counts the versions of tensors, unlike PyTorch.
 
-    ``explain`` reports uses of tensors from this mode that PyTorch refuses.
+    PyTorch refuses some uses of tensors that were created in this mode. ``memory-stage explain`` reports such uses.
     """
 
     __slots__ = ("_outside",)
     _outside: Any
 
     def __new__(cls, mode: Any = True) -> Any:
-        """Return a mode, or for ``@inference_mode`` the decorated function. With False the mode changes nothing."""
+        """Return a context manager, or for ``@inference_mode`` the decorated function. False means ``enable_grad``."""
         if callable(mode):
             return cls()(mode)
         on = checks.flag("inference_mode()", "mode", mode)

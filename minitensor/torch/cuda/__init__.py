@@ -26,7 +26,7 @@ __all__ = [
 
 
 def _for_device(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``function`` of the engine so that it accepts PyTorch's names of devices."""
+    """Wrap a ``function`` of the engine so that it accepts PyTorch's names of devices."""
 
     @functools.wraps(function)
     def on_device(device: Any = None) -> Any:
@@ -51,7 +51,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """Return 1, for the CUDA device or the simulated GPU that replaces it."""
+    """Return 1: minitensor uses one CUDA device, or the simulated GPU if there is none."""
     return 1
 
 
@@ -82,18 +82,18 @@ manual_seed_all = manual_seed
 
 
 def move(x: Tensor, device: Any) -> Tensor:
-    """Return ``x`` itself if it is on ``device``, else a copy on it, through which gradients flow."""
+    """Return ``x`` itself if it is on ``device``, else a copy on ``device``. Gradients flow through the copy."""
     gpu = device_named("to", engine_place(device))
     return x if gpu_of(x._array) is gpu else as_torch(moving.move_to(x, gpu))
 
 
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """Return the tensor itself if it is on the GPU, else a copy of its shape and dtype on the GPU, through which
-    gradients flow.
+    """Return the tensor itself if it is on the GPU, else a copy of its shape and dtype on the GPU. Gradients flow
+    through the copy.
 
     Raises:
         RuntimeError: if there is no such device.
-        OutOfMemoryError: if the copy does not fit.
+        OutOfMemoryError: if the GPU has too little free memory for the copy.
     """
     return move(input, "cuda" if device is None else device)
 

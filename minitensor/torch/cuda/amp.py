@@ -12,7 +12,7 @@ __all__ = ["GradScaler", "autocast"]
 
 
 class autocast(amp.autocast):
-    """Cast operands by the list of CUDA: the older name of ``torch.amp.autocast("cuda", ...)``. It warns.
+    """The older name of ``torch.amp.autocast("cuda", ...)``. Its use causes a FutureWarning.
 
     Args:
         enabled: False to cast nothing in the block, even if it is inside another ``autocast``.
@@ -28,7 +28,7 @@ class autocast(amp.autocast):
 
 
 class GradScaler(amp.GradScaler):
-    """The older name of ``torch.amp.GradScaler("cuda", ...)``. It warns.
+    """The older name of ``torch.amp.GradScaler("cuda", ...)``. Its use causes a FutureWarning.
 
     The arguments are those of ``torch.amp.GradScaler``, without the device.
     """

@@ -1,4 +1,4 @@
-"""``torch.nn.functional``: activations, losses, and the functions that modules call. Some have an in-place form."""
+"""``torch.nn.functional``: activations, losses, and the other functions that modules call."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _with_inplace(name: str) -> Callable[..., Tensor]:
     return function
 
 
-#: Rows of the derivative table, under PyTorch's names.
+#: The functions that are rows of the derivative table, by PyTorch's names.
 _ROWS = {
     **{name: _with_inplace(name) for name in found_in("F")},
     **{name: FUNCTIONS[name] for name in (*found_in("F_"), *found_in("f"))},
@@ -75,7 +75,7 @@ sigmoid = _ROWS["sigmoid"]
 
 
 def _implicit_dim(name: str, input: Tensor, dim: int | None) -> int:
-    """Return ``dim``; if it is None, warn and return the dimension that PyTorch chooses: 0 or 1."""
+    """Return ``dim``. If it is None, warn, and return the dimension that PyTorch chooses: 0 or 1."""
     if dim is not None:
         return dim
     warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
@@ -150,7 +150,10 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 
 def _activation(name: str, text: str, torch_name: str) -> Callable[..., Tensor]:
-    """Return the activation ``name``, which the engine composes of several operations, with a keyword ``inplace``."""
+    """Return a function for the engine's activation ``name``, with PyTorch's keyword ``inplace``.
+
+    The engine composes such an activation of several operations.
+    """
     composed = getattr(activations, name)
 
     def function(input: Tensor, inplace: bool = False) -> Tensor:
@@ -158,7 +161,7 @@ def _activation(name: str, text: str, torch_name: str) -> Callable[..., Tensor]:
         if not checks.flag(f"{name}()", "inplace", inplace):
             out = result_strides.arrange(as_torch(composed(input)), result_strides.like_operands, input)
             return name_grad_fn(out, f"{torch_name}Backward0")
-        unchanged = input if input.stop_gradient else input.clone()  # backward needs the input that is overwritten
+        unchanged = input if input.stop_gradient else input.clone()  # backward needs the input, which is overwritten
         return input.copy_(as_torch(composed(unchanged)))
 
     function.__name__ = function.__qualname__ = name
@@ -221,11 +224,11 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """Return the cosine of the angle between vectors along ``dim``: their product divided by both norms.
+    """Return the cosine of the angle between vectors along ``dim``: their dot product divided by both norms.
 
     Args:
-        x1, x2: of shapes that are broadcast against each other.
-        eps: the smallest norm by which the product is divided.
+        x1, x2: tensors of floats. Their shapes are broadcast against each other.
+        eps: a norm below this number is replaced by it.
 
     Returns:
         A tensor of the broadcast shape without ``dim``.
@@ -294,8 +297,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
     Raises:
         ValueError: if ``p`` is not a probability.
-        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode; if the input does
-            not hold floats.
+        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode, or if the input
+            does not hold floats.
     """
     return _dropped("dropout", input, p, training, inplace)
 
@@ -304,7 +307,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """Replace whole channels by 0 with probability ``p``, else divide them by ``1 - p`` (Tompson and others 2015). The
     result has the shape of ``input``.
 
-    One random number decides about a channel, so the mask is as small as one element of each channel. With
+    One random number decides about a channel, so the mask has only one element for each channel. With
     ``training=False`` the result is ``input`` itself. With ``inplace=True`` the input is overwritten.
 
     Args:
@@ -312,8 +315,8 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     Raises:
         ValueError: if ``p`` is not a probability.
-        RuntimeError: if the input has fewer than two dimensions or does not hold floats; if ``inplace`` is true and it
-            is a leaf that requires grad, in grad mode.
+        RuntimeError: if the input has fewer than two dimensions or does not hold floats, or if ``inplace`` is true and
+            the input is a leaf that requires grad, in grad mode.
     """
     need_tensor("dropout2d", input)
     if input._array.ndim != 4:
@@ -340,7 +343,7 @@ def _dropped(op: str, input: Tensor, p: float, training: bool, inplace: bool, ha
         if len(shape) < 2:
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         shape = (*shape[:2], *(1 for _ in shape[2:]))
-    if inplace and modes.grad and not input.stop_gradient:  # an error is raised before random numbers are drawn
+    if inplace and modes.grad and not input.stop_gradient:  # raise the error before random numbers are drawn
         check_target(input, "mul_")
     mask = as_torch(input).new_empty(shape).bernoulli_(1 - p)
     mask = mask.div_(1 - p) if p < 1 else mask

@@ -18,7 +18,7 @@ from minitensor.torch.tensor import Tensor, as_torch
 
 
 class Hooked:
-    """Base class of callables with hooks around the call. The dicts of hooks are created with the first hook."""
+    """Base class of modules: it calls their hooks. The dict for a kind of hook is created with the first such hook."""
 
     forward: Callable[..., Any]
 
@@ -74,11 +74,11 @@ class Hooked:
     def register_full_backward_pre_hook(
         self, hook: Callable[[Any, tuple[Any, ...]], Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` when backward has the gradients of the module's outputs, before it
-        computes those of the inputs. To remove the hook, call ``remove()`` of the returned handle.
+        """Call ``hook(module, grad_output)`` after backward has computed the gradients of the module's outputs, and
+        before it computes the gradients of the inputs. To remove the hook, call ``remove()`` of the returned handle.
 
-        If the hook returns a tuple, that replaces ``grad_output``. With several output tensors, the hook is called once
-        for each of their gradients.
+        If the hook returns a tuple, the tuple replaces ``grad_output``. If the module has several output tensors, the
+        hook is called once for the gradient of each.
 
         Args:
             prepend: True to call the hook before those that are already registered.
@@ -94,7 +94,7 @@ class Hooked:
 
 
 class _Backward:
-    """One call of a module with backward hooks, which collects the gradients of its outputs and inputs."""
+    """One call of a module with backward hooks. It collects the gradients of the call's outputs and inputs."""
 
     def __init__(self, module: Any, hooks: dict[int, Any], pre_hooks: dict[int, Any]) -> None:
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
@@ -103,7 +103,7 @@ class _Backward:
         self.pending = 0
 
     def mark_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the arguments. Those that require grad are replaced by views.
+        """Return the arguments, with a view in place of each tensor that requires grad.
 
         A view gets only the gradient from this call of the module, not from other uses of the argument.
         """
@@ -122,7 +122,10 @@ class _Backward:
         return tuple(passed)
 
     def mark_outputs(self, result: Any) -> Any:
-        """Return the results. Those that require grad are replaced by views with a hook that records the gradient."""
+        """Return the results, with a view in place of each tensor that requires grad.
+
+        Each view has a hook that collects the view's gradient.
+        """
         many = result if isinstance(result, tuple) else (result,)
         self.outputs = [None for _ in many]
         passed = []

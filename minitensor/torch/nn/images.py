@@ -1,6 +1,6 @@
 """Modules for images: convolution, normalization and pooling.
 
-They resemble Paddle's layers, but take the frameworks' different arguments and raise different errors.
+They resemble Paddle's layers, but have PyTorch's arguments and errors.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ def _register_scale_and_shift(module: Module, shape: Any, weight: bool, bias: bo
 
 
 class _BatchNorm(Module):
-    """Normalize each channel by the mean and variance of the batch in training, and by running means after ``eval()``.
+    """Normalize each channel: in training by the mean and variance of the batch, after ``eval()`` by the running ones.
 
     Attributes:
-        dimensions: the numbers of dimensions that an input may have.
+        dimensions: how many dimensions an input may have, such as 2 or 3.
     """
 
     dimensions: tuple[int, ...]
@@ -157,11 +157,11 @@ class LayerNorm(Module):
     """Normalize each example to mean 0 and variance 1 over its last dimensions: see ``functional.layer_norm``.
 
     Args:
-        normalized_shape: the lengths of the last dimensions of the input, or an integer for the last one; ``weight``
-            and ``bias`` have this shape.
+        normalized_shape: the lengths of the dimensions to normalize over, the last ones of the input; an integer for
+            the last one only. ``weight`` and ``bias`` have this shape.
 
     Raises:
-        ValueError: if the input does not end in these dimensions.
+        ValueError: if the last dimensions of the input have other lengths.
     """
 
     def __init__(
@@ -212,7 +212,7 @@ class GroupNorm(Module):
 
 class InstanceNorm2d(Module):
     """Normalize each channel of [images, num_features, height, width] to mean 0 and variance 1: see
-    ``functional.instance_norm``. With ``affine=True``, a trained scale and shift follow.
+    ``functional.instance_norm``. With ``affine=True``, the result is multiplied by ``weight``, and ``bias`` is added.
 
     Raises:
         ValueError: if the input has another number of dimensions.
@@ -238,7 +238,10 @@ class InstanceNorm2d(Module):
 
 
 class _Pool2d(Module):
-    """Base class of pooling over windows of ``kernel_size``, which begin ``stride`` (by default their size) apart."""
+    """Base class of pooling over windows of size ``kernel_size``.
+
+    The first cells of two neighbouring windows are ``stride`` apart, by default ``kernel_size``.
+    """
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
@@ -285,8 +288,10 @@ class AvgPool2d(_Pool2d):
 
 
 class AdaptiveAvgPool2d(Module):
-    """Means of parts of [images, channels, height, width], of shape [images, channels, *output_size]: see
+    """Divide each image into ``output_size`` parts and return the mean of each part: see
     ``functional.adaptive_avg_pool2d``.
+
+    The input has the shape [images, channels, height, width], the result [images, channels, *output_size].
 
     Raises:
         ValueError: on a call, if the images have another shape or ``output_size`` is below 1.

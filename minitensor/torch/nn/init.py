@@ -18,7 +18,9 @@ _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return the factor of the weights' standard deviation that makes up for the variance lost in a nonlinearity.
+    """Return the factor by which the standard deviation of weights is multiplied before a nonlinearity.
+
+    The factor compensates for the variance that is lost in the nonlinearity.
 
     Raises:
         ValueError: if the nonlinearity is unknown.
@@ -51,7 +53,7 @@ def _fan(op: str, tensor: Tensor, mode: str) -> int:
 
 
 def _xavier(op: str, tensor: Tensor, gain: float) -> float:
-    """Return the standard deviation with which a layer preserves the variance in forward and in backward."""
+    """Return the standard deviation of weights with which a layer preserves the variance in forward and backward."""
     gain, fans = checks.real(f"{op}()", "gain", gain), _fan_in_and_out(op, tensor)
     if not sum(fans):
         raise ValueError(f"{op}(): a tensor of shape {list(tensor._array.shape)} has neither inputs nor outputs")
@@ -155,8 +157,8 @@ def ones_(tensor: Tensor) -> Tensor:
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Fill a tensor of shape [out, in, ...] uniformly, so that layers with that nonlinearity preserve the variance (He
-    et al. 2015), and return it.
+    """Fill a tensor of shape [out, in, ...] with uniform numbers and return it. A layer with these weights, followed by
+    ``nonlinearity``, preserves the variance (He et al. 2015).
 
     Raises:
         ValueError: if the tensor has fewer than two dimensions, or if ``mode`` or ``nonlinearity`` is unknown.
@@ -169,8 +171,8 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Fill a tensor of shape [out, in, ...] with normal numbers, so that layers with that nonlinearity
-    preserve the variance (He et al. 2015), and return it.
+    """Fill a tensor of shape [out, in, ...] with normal numbers and return it. A layer with these weights, followed by
+    ``nonlinearity``, preserves the variance (He et al. 2015).
 
     Raises:
         ValueError: if the tensor has fewer than two dimensions, or if ``mode`` or ``nonlinearity`` is unknown.
@@ -180,8 +182,8 @@ def kaiming_normal_(
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill a tensor of shape [out, in, ...] uniformly, so that forward and backward preserve the variance (Glorot and
-    Bengio 2010), and return it.
+    """Fill a tensor of shape [out, in, ...] with uniform numbers and return it. A layer with these weights preserves
+    the variance in forward and backward (Glorot and Bengio 2010).
 
     Raises:
         ValueError: if the tensor has fewer than two dimensions.
@@ -191,8 +193,8 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill a tensor of shape [out, in, ...] with normal numbers, so that forward and backward preserve the
-    variance (Glorot and Bengio 2010), and return it.
+    """Fill a tensor of shape [out, in, ...] with normal numbers and return it. A layer with these weights preserves the
+    variance in forward and backward (Glorot and Bengio 2010).
 
     Raises:
         ValueError: if the tensor has fewer than two dimensions.

@@ -1,7 +1,7 @@
-"""The functions that modules call: those of :mod:`minitensor.engine.layers` with PyTorch's arguments and results.
+"""The functions that modules call. They pass PyTorch's arguments to the functions of :mod:`minitensor.engine.layers`.
 
-Where PyTorch and Paddle agree, the signatures repeat those in :mod:`minitensor.nn.functional`, because the functions
-of each framework are defined separately.
+Some signatures repeat those in :mod:`minitensor.nn.functional`, because the functions of each framework are defined
+separately, even if PyTorch and Paddle agree.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from minitensor.torch.tensor import Tensor, as_result, as_torch
 
 
 def _as_images(out: Any, input: Tensor) -> Tensor:
-    """Return ``out``, computed from the images ``input``, as PyTorch's tensor in the memory layout of ``input``."""
+    """Return ``out`` as a tensor of this package, in the memory layout of the images ``input`` that it results from."""
     return result_strides.arrange(as_torch(out), result_strides.images, input)
 
 
@@ -34,14 +34,15 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Slide each kernel of ``weight`` over each image of ``input`` and sum the products.
+    """Slide each kernel of ``weight`` over each image of ``input``, and sum the products of kernel and image elements.
 
     Args:
         input: images, of shape [images, channels, height, width].
         weight: kernels, of shape [kernels, channels / groups, height, width].
         bias: one number for each kernel.
         stride, padding, dilation: one integer, or two for height and width.
-        groups: the number of groups of channels. Each kernel belongs to one group and reads only its channels.
+        groups: the number of groups of channels. A kernel belongs to one group and reads only the channels of the
+            group.
 
     Raises:
         ValueError: if shapes do not fit, or no window fits into an image.
@@ -85,8 +86,8 @@ def avg_pool2d(
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Return the means of ``output_size`` parts of each image. The lengths of the parts differ by at most 1. The result
-    has shape [images, channels, *output_size].
+    """Divide each image into ``output_size`` parts, whose lengths differ by at most 1, and return the mean of each
+    part. The result has shape [images, channels, *output_size].
 
     Args:
         input: images, of shape [images, channels, height, width].
@@ -122,10 +123,10 @@ def layer_norm(
 
     Args:
         normalized_shape: the lengths of the last dimensions.
-        weight, bias: a scale and a shift of the result, of shape ``normalized_shape``.
+        weight, bias: a factor and a summand for the result, each of shape ``normalized_shape``.
 
     Raises:
-        ValueError: if ``input`` does not end in these dimensions.
+        ValueError: if the last dimensions of ``input`` have other lengths.
     """
     out = normalization.layer_norm(input, normalized_shape, weight, bias, eps)
     return name_grad_fn(result_strides.arrange(as_torch(out), result_strides.contiguous), "NativeLayerNormBackward0")
@@ -135,7 +136,8 @@ def layer_norm(
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:
-    """Normalize each of ``num_groups`` parts of an image's channels to mean 0 and variance 1 (Wu and He 2018).
+    """Divide the channels of each image into ``num_groups`` groups, and normalize each group to mean 0 and variance 1
+    (Wu and He 2018).
 
     Args:
         input: shape [images, channels, ...].
@@ -187,18 +189,18 @@ def batch_norm(
 ) -> Tensor:
     """Return ``(input - mean) / sqrt(variance + eps) * weight + bias`` for each channel (Ioffe and Szegedy 2015).
 
-    In training, mean and variance are those of the batch, and the running mean and variance are updated in place. The
-    update of the variance divides the sum of the squared deviations by the number of elements minus 1, and the
-    normalization divides it by the number itself. With ``training=False`` the running mean and variance are used.
+    In training, mean and variance are those of the batch, and the running mean and variance are updated in place. With
+    ``training=False``, the running mean and variance are used. A variance is a sum of squared deviations, divided by
+    the number n of elements for the normalization, but by n - 1 for the update of the running variance.
 
     Args:
         input: shape [rows, channels, ...].
         running_mean, running_var, weight, bias: shape [channels].
-        momentum: the share of the batch's mean and variance in the new running mean and variance.
+        momentum: the weight of the batch's mean and variance in the new running mean and variance.
 
     Raises:
-        ValueError: if a channel has no value or a single one in training, if the running mean or variance is None with
-            ``training=False``, or if ``input`` has fewer than two dimensions.
+        ValueError: if a channel has fewer than two values in training, if the running mean or variance is None although
+            ``training`` is False, or if ``input`` has fewer than two dimensions.
         RuntimeError: if a running statistic, ``weight`` or ``bias`` does not have one element for each channel.
         NotImplementedError: if the input does not hold floats.
     """
@@ -229,7 +231,7 @@ def batch_norm(
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
     """Return a row of ``weight`` for each index in ``input``. The row ``padding_idx`` gets no gradient. The result has
-    the shape of ``input`` with one more dimension, as long as a row.
+    the shape of ``input`` and one more dimension at the end, with the length of a row.
 
     Args:
         input: integers, of any shape.
@@ -276,8 +278,8 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
         kernel_size, dilation, padding, stride: one integer, or two for height and width.
 
     Returns:
-        A tensor of shape [images, channels * kernel height * kernel width, patches], without the first dimension if
-        ``input`` is one image without it.
+        A tensor of shape [images, channels * kernel height * kernel width, patches], or without the first dimension if
+        ``input`` lacks the dimension of images, too.
 
     Raises:
         RuntimeError: if no window fits, or if ``input`` has another shape.
@@ -296,8 +298,10 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Add patches, each a column, at their positions in images of zeros. This inverts :func:`unfold` if the patches
-    cover the images without overlaps. The result has shape [images, channels, height, width].
+    """Add patches, each of them a column, to images of zeros, at the positions from which :func:`unfold` reads them.
+    The result has shape [images, channels, height, width].
+
+    This inverts :func:`unfold` if the patches cover the images without overlaps.
 
     Args:
         input: patches, of shape [images, channels * kernel height * kernel width, patches].

@@ -1,6 +1,6 @@
 """Modules for networks. Their parameters start with the same random numbers as PyTorch's.
 
-Activations and losses have no parameters, so they are declared in :mod:`minitensor.engine.layers.declared` for both
+Most activations and losses have no parameters: :mod:`minitensor.engine.layers.declared` declares them for both
 frameworks. The other modules resemble Paddle's layers, but have other arguments, errors and printed texts.
 """
 
@@ -138,7 +138,7 @@ class _Dropping(Module):
 
 @checks.with_own_methods
 class Dropout(_Dropping):
-    """Set elements to 0 with probability ``p`` in training and divide the others by ``1 - p``: see
+    """In training, set elements to 0 with probability ``p`` and divide the others by ``1 - p``: see
     ``functional.dropout``.
 
     The input may have any shape; the result has the same shape.
@@ -154,7 +154,7 @@ class Dropout(_Dropping):
 
 @checks.with_own_methods
 class Dropout2d(_Dropping):
-    """Set whole channels to 0 with probability ``p`` in training and divide the others by ``1 - p``: see
+    """In training, set whole channels to 0 with probability ``p`` and divide the others by ``1 - p``: see
     ``functional.dropout2d``.
 
     The input and the result have the shape [images, channels, height, width].
@@ -169,7 +169,7 @@ class Dropout2d(_Dropping):
 
 
 class _Modules(Module):
-    """Base class of modules that are lists of modules, named by their positions."""
+    """Base class of lists of modules. The modules in a list are named by their positions."""
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -189,9 +189,9 @@ class _Modules(Module):
 
 
 class Sequential(_Modules):
-    """Call modules in order, each with the result of the one before it.
+    """Call modules in order, each with the result of the previous one.
 
-    The input has the shape that the first module takes, and the result has the shape that the last one returns.
+    The shape of the input is the one that the first module expects. The last module determines the shape of the result.
 
     Raises:
         IndexError: for a position without a module.
@@ -217,7 +217,7 @@ class Sequential(_Modules):
 
 
 class ModuleList(_Modules):
-    """A list of registered modules for a loop in ``forward``; it has no ``forward`` itself.
+    """A list of registered modules, for example for a loop in the ``forward`` of another module.
 
     Raises:
         IndexError: for a position without a module.

@@ -26,7 +26,10 @@ _add, _sub, _mul, _div, _sum, _mean, _where = (
 
 
 def _reduce(each: Tensor, reduction: str, name: str) -> Tensor:
-    """Return the losses ``each`` reduced as ``reduction`` says, with a ``grad_fn`` that begins with ``name``."""
+    """Return the mean or the sum of the losses ``each``, or the losses themselves, as ``reduction`` requires.
+
+    The name of the result's ``grad_fn`` begins with ``name``.
+    """
     checks.text(name, "reduction", reduction)
     if reduction == "none":
         return name_grad_fn(each, f"{name}Backward0")
@@ -41,7 +44,7 @@ def _lay_out(out: Tensor, *inputs: Tensor) -> Tensor:
 
 
 def _check_sizes(input: Tensor, target: Tensor) -> None:
-    """Warn if the shapes differ, because broadcasting then compares predictions with wrong targets.
+    """Warn if the shapes differ, because broadcasting would then compare predictions with wrong targets.
 
     Raises:
         TypeError: if an argument is not a tensor.
@@ -92,8 +95,8 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 @autocasts
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
-    """Return the mean of ``0.5 * d ** 2 / beta`` for differences ``d`` below ``beta``, and of ``abs(d) - 0.5 * beta``
-    for larger ones (Girshick 2015). Warn if the shapes differ.
+    """Return the mean loss for the differences ``d``: ``0.5 * d ** 2 / beta`` if ``abs(d)`` is below ``beta``, else
+    ``abs(d) - 0.5 * beta`` (Girshick 2015). With ``reduction="sum"``, return the sum. Warn if the shapes differ.
 
     Args:
         input, target: of the same shape. With ``reduction="none"`` the result has that shape, else no dimensions.
@@ -113,7 +116,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
 
 
 def _class_dim(input: Tensor, target: Tensor) -> int:
-    """Return the dimension of ``input`` along which the classes are.
+    """Return the number of the dimension of ``input`` that has an element for each class.
 
     Raises:
         RuntimeError, ValueError: if ``target`` does not have one class for each example.
@@ -246,7 +249,8 @@ def cross_entropy(
     Raises:
         ValueError: if there is not one target for each example, or ``reduction`` is unknown.
         IndexError: if a target is not a class.
-        RuntimeError: if ``target`` holds neither int64 nor such probabilities, or if an argument has another shape.
+        RuntimeError: if ``target`` holds neither int64 nor such probabilities, if an argument has another shape, or if
+            ``label_smoothing`` is not from 0 to 1.
     """
     need_tensor("cross_entropy", input)
     need_tensor("cross_entropy", target, 2)
@@ -277,9 +281,9 @@ def binary_cross_entropy(
     reduce: None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of minus the log-probability of ``target``, where ``input`` is the probability of 1.
+    """Return the mean of minus the log-probability of ``target``. ``input`` has the probability that the target is 1.
 
-    Logarithms are limited to at least -100.
+    A logarithm below -100 is replaced by -100.
 
     Args:
         input, target: of the same shape. With ``reduction="none"`` the result has that shape, else no dimensions.
@@ -314,7 +318,8 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the mean of minus the log-probability of ``target``, where ``sigmoid(input)`` is the probability of 1.
+    """Return the mean of minus the log-probability of ``target``. ``sigmoid(input)`` has the probability that the
+    target is 1.
 
     The computation does not overflow.
 
@@ -337,15 +342,15 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """Return ``target * (log(target) - input)`` (Kullback and Leibler 1951), reduced by ``reduction``.
+    """Return ``target * (log(target) - input)`` (Kullback and Leibler 1951), reduced as ``reduction`` requires.
 
-    ``"batchmean"`` divides the sum by the number of rows, which is the mean divergence. ``"mean"`` divides it by the
-    number of elements, and warns.
+    ``"batchmean"`` divides the sum by the number of rows, so that the result is the mean divergence of the rows.
+    ``"mean"`` divides the sum by the number of elements, and warns.
 
     Args:
         input, target: of shapes that are broadcast against each other. With ``reduction="none"`` the result has the
             broadcast shape, else no dimensions.
-        log_target: True if ``target`` holds logarithms, as ``input`` always does.
+        log_target: True if ``target`` holds logarithms of probabilities. ``input`` always does.
 
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
@@ -370,13 +375,13 @@ def kl_div(
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Return a row of int64 numbers for each element of ``tensor``: 1 at the class that the element names, 0 elsewhere.
+    """Return a row of int64 numbers for each element of ``tensor``: the row is 1 at the element's class, 0 elsewhere.
 
     The result has the shape of ``tensor`` and one more dimension at the end, of length ``num_classes``.
 
     Args:
         tensor: int64, of any shape.
-        num_classes: the number of classes; -1 for the largest element plus 1.
+        num_classes: the number of classes. With -1, it is the largest element plus 1.
 
     Raises:
         TypeError: if ``num_classes`` is not an integer.

@@ -1,6 +1,6 @@
 """Module: the base class of networks, which registers parameters, buffers and submodules by attribute name.
 
-It repeats the outline of Paddle's ``Layer``, because the frameworks register, name and load tensors by other rules.
+The class resembles Paddle's ``Layer``, but the two frameworks register, name and load tensors by different rules.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Module(Hooked):
         return sorted({*object.__dir__(self), *own})
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Register a parameter under ``name``. None reserves the name of a parameter that this module does not have."""
+        """Register a parameter under ``name``. If ``param`` is None, the attribute is None and is not a parameter."""
         _need_name("parameter", name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
@@ -95,9 +95,9 @@ class Module(Hooked):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Register a tensor that is moved with the parameters but not trained.
+        """Register a tensor that is not trained, but moved to other devices and dtypes together with the parameters.
 
-        ``state_dict`` contains it if ``persistent`` is true.
+        If ``persistent`` is true, ``state_dict`` contains the tensor.
         """
         _need_name("buffer", name)
         persistent = checks.flag("register_buffer()", "persistent", persistent)
@@ -201,7 +201,7 @@ class Module(Hooked):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
-        """Copy values into parameters and buffers; with ``assign``, replace them with the given tensors.
+        """Copy values into parameters and buffers. With ``assign``, replace these tensors by the given ones.
 
         Raises:
             RuntimeError: if a value has another shape or is not a tensor, or names differ although ``strict`` is true.
@@ -214,7 +214,7 @@ class Module(Hooked):
         return load_into(self, state_dict, strict, checks.flag("load_state_dict()", "assign", assign))
 
     def apply(self, fn: Callable[[Module], Any]) -> Module:
-        """Call ``fn`` on every submodule, children before parents, and last on this module."""
+        """Call ``fn`` on every submodule and then on this module. ``fn`` is called on children before parents."""
         checks.function("apply()", "fn", fn)
         for child in self.children():
             child.apply(fn)
@@ -222,11 +222,11 @@ class Module(Hooked):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Module:
-        """Move parameters, their gradients and buffers to another device, dtype or memory format. They remain the same
-        objects.
+        """Move parameters, their gradients, and buffers to another device, dtype or memory format. Parameters and
+        buffers remain the same objects.
 
-        Only tensors of floats are converted to the dtype: a counter remains an integer. Only tensors of four
-        dimensions, such as the weights of convolutions, are converted to the format.
+        Only tensors of floats are converted to the dtype: an integer counter remains an integer. Only tensors of four
+        dimensions, such as the weights of convolutions, are converted to the memory format.
 
         Raises:
             TypeError: if the dtype is not a floating-point one.
@@ -272,7 +272,7 @@ class Module(Hooked):
     # ---------- as text ----------
 
     def extra_repr(self) -> str:
-        """Return the text between the parentheses of a printed module."""
+        """Return the text that a printed module has between its parentheses. Subclasses may define this method."""
         return ""
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Parameter: a leaf that a module registers when it becomes an attribute."""
+"""Parameter: a leaf tensor. If it is assigned to an attribute of a module, the module registers it."""
 
 from __future__ import annotations
 

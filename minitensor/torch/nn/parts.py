@@ -1,4 +1,6 @@
-"""Helpers of modules: register a hook, move a tensor, drop a gradient, and the result of ``load_state_dict``."""
+"""Helpers of modules: functions that register a hook, move a tensor or drop a gradient, and the class of the result of
+``load_state_dict``.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _NUMBERS = itertools.count()
 
 
 class IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
-    """The result of ``load_state_dict``: the names that the state dict lacks, and those that the module lacks."""
+    """The result of ``load_state_dict``: the names that the state dict lacks, and the names that the module lacks."""
 
     __slots__ = ()
 
@@ -34,8 +36,9 @@ def add_hook(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
 
 
 def move(x: Tensor, where: Any, dtype: Any, memory_format: Any = None) -> None:
-    """Move ``x`` and its gradient to another device; if they hold floats, to another dtype; and if they have four
-    dimensions, to another memory format. ``x`` remains the same object.
+    """Move ``x`` and its gradient to another device, dtype or memory format. ``x`` remains the same object.
+
+    Only floats are converted to another dtype, and only tensors of four dimensions to another memory format.
     """
     gradient = x.grad if x.is_leaf else None
     if gradient is not None:

@@ -17,11 +17,11 @@ from minitensor.torch.tensor import Tensor, as_torch
 
 
 class _Recurrent(Module):
-    """Base class with the weights of one step.
+    """Base class of recurrent modules. It creates the weights of one step.
 
     Attributes:
-        gates: the number of blocks of rows in each weight.
-        suffix: the end of the names of the weights.
+        gates: how many blocks of ``hidden_size`` rows each weight has.
+        suffix: the text at the end of the names of the weights.
         dims: the number of dimensions of an input that has a batch dimension.
         rows_at: the position of the batch dimension in the input.
         state_rows_at: the position of the batch dimension in a state.
@@ -60,12 +60,12 @@ class _Recurrent(Module):
         return zeros(rows, self.hidden_size, dtype=next(self.parameters()).dtype)
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
-        """Return the new state or, for a sequence, all outputs and the last state. ``hx`` is the initial state (zeros).
+        """Return the new state of a cell. A module for sequences returns all outputs and the last state.
 
-        If the input lacks the batch dimension, the result lacks it, too.
+        ``hx`` is the initial state, by default zeros. If the input lacks the batch dimension, the result lacks it, too.
 
         Raises:
-            ValueError: if the input has fewer or more dimensions.
+            ValueError: if the input has another number of dimensions.
             RuntimeError: if the last dimension of the input or of the state has another length, or if the state does
                 not fit the input.
         """
@@ -88,7 +88,7 @@ class _Recurrent(Module):
         return self._unbatched(self._forward_batch(input.unsqueeze(self.rows_at), hx))
 
     def _unbatched(self, result: Any) -> Any:
-        """Return one or several states without the batch dimension."""
+        """Return a state, or a tuple of states, without the batch dimension."""
         if isinstance(result, tuple):
             return tuple(state.squeeze(self.state_rows_at) for state in result)
         return result.squeeze(self.state_rows_at)
@@ -119,8 +119,9 @@ class _Recurrent(Module):
 class RNNCell(_Recurrent):
     """One step: ``tanh(x @ weight_ih.T + bias_ih + hx @ weight_hh.T + bias_hh)`` (Elman 1990).
 
-    The input is [batch, input_size] and the state [batch, hidden_size], by default zeros; or both lack ``batch``.
-    ``weight_ih`` has the shape [hidden_size, input_size], ``weight_hh`` [hidden_size, hidden_size].
+    The input has the shape [batch, input_size], and the state ``hx`` (by default zeros) has the shape [batch,
+    hidden_size]. Both may lack the batch dimension. ``weight_ih`` has the shape [hidden_size, input_size],
+    ``weight_hh`` [hidden_size, hidden_size].
 
     Raises:
         RuntimeError: if ``nonlinearity`` is neither "tanh" nor "relu", if a size is negative, or if input and state
@@ -141,11 +142,12 @@ class RNNCell(_Recurrent):
 
 @checks.with_own_methods
 class LSTMCell(_Recurrent):
-    """One step of a long short-term memory (Hochreiter and Schmidhuber 1997; its forget gate: Gers, Schmidhuber and
-    Cummins 2000): the new output and the new cell, both [batch, hidden_size].
+    """One step of a long short-term memory (Hochreiter and Schmidhuber 1997) with a forget gate (Gers, Schmidhuber and
+    Cummins 2000). A call returns the new output and the new cell state, both of shape [batch, hidden_size].
 
-    The input is [batch, input_size] and both states are [batch, hidden_size], by default zeros; or all lack ``batch``.
-    ``weight_ih`` has the shape [4 * hidden_size, input_size], ``weight_hh`` [4 * hidden_size, hidden_size].
+    The input has the shape [batch, input_size]. ``hx`` is a pair of the old output and the old cell state (by default
+    zeros), both of shape [batch, hidden_size]. All may lack the batch dimension. ``weight_ih`` has the shape
+    [4 * hidden_size, input_size], ``weight_hh`` [4 * hidden_size, hidden_size].
 
     Raises:
         RuntimeError: if a size is negative, or input and state have other shapes.
@@ -162,10 +164,11 @@ class LSTMCell(_Recurrent):
 
 @checks.with_own_methods
 class GRUCell(_Recurrent):
-    """One step of a gated recurrent unit (Cho and others 2014): the new state [batch, hidden_size].
+    """One step of a gated recurrent unit (Cho and others 2014). A call returns the new state, [batch, hidden_size].
 
-    The input is [batch, input_size] and the state [batch, hidden_size], by default zeros; or both lack ``batch``.
-    ``weight_ih`` has the shape [3 * hidden_size, input_size], ``weight_hh`` [3 * hidden_size, hidden_size].
+    The input has the shape [batch, input_size], and the state ``hx`` (by default zeros) has the shape [batch,
+    hidden_size]. Both may lack the batch dimension. ``weight_ih`` has the shape [3 * hidden_size, input_size],
+    ``weight_hh`` [3 * hidden_size, hidden_size].
 
     Raises:
         RuntimeError: if a size is negative, or input and state have other shapes.
@@ -245,10 +248,11 @@ class _RunOfOneState(_Run):
 
 @checks.with_own_methods
 class RNN(_RunOfOneState):
-    """A recurrent network over a sequence (see :class:`RNNCell`): all outputs, and the last state [1, batch,
-    hidden_size].
+    """A recurrent network over a sequence (see :class:`RNNCell`). A call returns all outputs, [time, batch,
+    hidden_size], and the last state, [1, batch, hidden_size].
 
-    The input [time, batch, input_size] gives outputs [time, batch, hidden_size]; ``batch`` may come first or be absent.
+    The input has the shape [time, batch, input_size]. The dimension ``batch`` of input and outputs is the first with
+    ``batch_first=True``. It may be absent.
 
     Raises:
         ValueError: if ``num_layers`` is not 1, or if the input does not have two or three dimensions.
@@ -260,9 +264,11 @@ class RNN(_RunOfOneState):
 
 @checks.with_own_methods
 class GRU(_RunOfOneState):
-    """A gated recurrent unit over a sequence: all outputs, and the last state [1, batch, hidden_size].
+    """A gated recurrent unit over a sequence. A call returns all outputs, [time, batch, hidden_size], and the last
+    state, [1, batch, hidden_size].
 
-    The input [time, batch, input_size] gives outputs [time, batch, hidden_size]; ``batch`` may come first or be absent.
+    The input has the shape [time, batch, input_size]. The dimension ``batch`` of input and outputs is the first with
+    ``batch_first=True``. It may be absent.
 
     Raises:
         ValueError: if ``num_layers`` is not 1, or if the input does not have two or three dimensions.
@@ -275,9 +281,11 @@ class GRU(_RunOfOneState):
 
 @checks.with_own_methods
 class LSTM(_Run):
-    """A long short-term memory over a sequence: all outputs, and the last output and cell [1, batch, hidden_size].
+    """A long short-term memory over a sequence. A call returns all outputs, [time, batch, hidden_size], and a pair of
+    the last output and the last cell state, both [1, batch, hidden_size].
 
-    The input [time, batch, input_size] gives outputs [time, batch, hidden_size]; ``batch`` may come first or be absent.
+    The input has the shape [time, batch, input_size]. The dimension ``batch`` of input and outputs is the first with
+    ``batch_first=True``. It may be absent.
 
     Raises:
         ValueError: if ``num_layers`` is not 1, or if the input does not have two or three dimensions.

@@ -57,7 +57,7 @@ class Embedding(Module):
 
 
 class MultiheadAttention(Module):
-    """Attention with ``num_heads`` heads. A call returns the result, and None in place of the attention weights.
+    """Attention with ``num_heads`` heads. A call returns a pair: the result, and None instead of attention weights.
 
     Inputs and result have the shape [time, batch, embed_dim], or [batch, time, embed_dim] with ``batch_first=True``.
 
@@ -95,7 +95,7 @@ class MultiheadAttention(Module):
         attn_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> tuple[Tensor, None]:
-        """Return the result, and None in place of the attention weights.
+        """Return a pair: the result, and None instead of attention weights.
 
         Args:
             attn_mask: bools, True for the keys that a query may *not* see, or floats that are added to the scores.

@@ -13,7 +13,7 @@ from minitensor.torch.nn.parts import IncompatibleKeys
 
 
 def _registered(module: Any, prefix: str) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield for each parameter and persistent buffer its full name, and the dict and key where it is registered."""
+    """Yield the full name of each parameter and persistent buffer, and the dict and the key where it is registered."""
     left_out = module.__dict__.get("_non_persistent_buffers_set", ())
     for home in (module._parameters, module._buffers):
         for name, value in home.items():
@@ -31,7 +31,7 @@ def state_of(module: Any, prefix: str, keep_vars: bool) -> OrderedDict[str, Any]
 
 
 def load_into(module: Any, given: Mapping[str, Any], strict: bool, assign: bool) -> IncompatibleKeys:
-    """Copy the tensors of a state dict into ``module``, or with ``assign`` replace those of the module.
+    """Copy the tensors of a state dict into the tensors of ``module``. With ``assign``, replace the module's tensors.
 
     Raises:
         TypeError: if ``given`` is not a dict.
@@ -60,7 +60,7 @@ def load_into(module: Any, given: Mapping[str, Any], strict: bool, assign: bool)
 
 
 def _misfit(name: str, value: Any, here: Any) -> list[str]:
-    """Return the fault of ``value``, which shall be loaded into ``here``, in a list; an empty list if it fits."""
+    """Return a list with an error message if ``value`` cannot be loaded into ``here``, else an empty list."""
     if not isinstance(value, BaseTensor):
         return [
             f'While copying the parameter named "{name}", expected torch.Tensor or Tensor-like object from checkpoint '
@@ -75,7 +75,7 @@ def _misfit(name: str, value: Any, here: Any) -> list[str]:
 
 
 def _replacement(here: Any, value: Any) -> Any:
-    """Return ``value`` or, if ``here`` is a parameter, a parameter on the memory of ``value``."""
+    """Return the tensor that replaces ``here``: ``value``, or a parameter on its memory if ``here`` is a parameter."""
     if not isinstance(here, Parameter):
         return value
     if not isinstance(value, Parameter):

@@ -1,6 +1,6 @@
 """``torch.nn.utils``: limit gradients in place.
 
-PyTorch and Paddle check and compute the norm differently, so this module and ``minitensor.nn.utils`` are separate.
+PyTorch and Paddle check arguments and compute norms differently, so ``minitensor.nn.utils`` is a separate module.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def clip_grad_norm_(
     """Scale all gradients by one factor, in place, so that their total norm is at most ``max_norm``.
 
     Args:
-        error_if_nonfinite: True to refuse a norm that is inf or nan.
+        error_if_nonfinite: True to raise an error if the norm is inf or nan.
 
     Returns:
         The norm before scaling, a tensor without dimensions.
@@ -63,7 +63,7 @@ def clip_grad_norm_(
                 f"`error_if_nonfinite=False`"
             )
         factor = max_norm / (total + 1e-6)
-        for each in gradients:  # as in PyTorch, also if the factor is 1 or nan
+        for each in gradients:  # as in PyTorch, gradients are written even if the factor is 1 or nan
             each.mul_(1.0 if factor > 1.0 else factor)
     return tensor(total, dtype=gradients[0].dtype)
 
@@ -72,7 +72,7 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
     """Limit each element of each gradient to the range from ``-clip_value`` to ``clip_value``, in place.
 
     Args:
-        parameters: a tensor or several, of any shapes; those without a gradient are skipped.
+        parameters: one tensor or several tensors, of any shapes. Tensors without a gradient are skipped.
 
     Raises:
         TypeError: if ``clip_value`` is not a number.
