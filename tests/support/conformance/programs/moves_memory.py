@@ -49,7 +49,7 @@ class Memory:
         if name == "reshape":
             return f".reshape({ix.new_shape(rng, t.cells.size)})"
         if name == "view":
-            return f".view({ix.new_shape(rng, t.cells.size)})" if t.is_contiguous() else None
+            return f".view({ix.new_shape(rng, t.cells.size)})" if t.is_contiguous() and ndim else None
         if name == "transpose":
             return f".transpose({rng.sample(range(ndim), ndim)})" if ndim else None
         if name == "t":
