@@ -39,7 +39,7 @@ add_catalogues("book_kit", Path(__file__).with_name("locale"))
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:
-    """Register the cell magics; IPython calls this for `%load_ext book_kit`."""
+    """Register the cell magics. IPython calls this function for `%load_ext book_kit`."""
     from book_kit.magics.expect import ExpectError
     from book_kit.magics.ranks_magic import RanksMagic
     from book_kit.magics.stage_magic import StageMagic

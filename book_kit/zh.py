@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def load_ipython_extension(ipython: InteractiveShell) -> None:
     """Register the cell magics, and set the language of stages and reports to Chinese.
 
-    The folder of the English pages is added to ``sys.path``, because some modules that the pages import exist only
-    there.
+    Also add the folder of the English pages to ``sys.path``, because some modules that Chinese pages import exist only
+    in that folder.
     """
     set_language("zh")
     book_kit.load_ipython_extension(ipython)

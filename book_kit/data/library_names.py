@@ -1,4 +1,4 @@
-"""The libraries that the book compares, and the spelling of their names."""
+"""The libraries that the book compares: the names of their modules, and the spelling of their names in texts."""
 
 NAMES = {
     "minitensor": "minitensor",

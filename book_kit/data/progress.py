@@ -1,7 +1,6 @@
-"""A progress bar for a loop: a widget in a notebook that has ipywidgets, a line of text elsewhere.
+"""A progress bar for a loop. It is a widget in a notebook that has ipywidgets, and a line of text elsewhere.
 
-When the loop ends, the widget is replaced by a line of text, so that a page or a notebook without widgets shows the
-result, too.
+When the loop ends, a line of text replaces the widget. A saved notebook then shows the result even without widgets.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def progress(items: Sequence[Item], label: str = "", note: Callable[[], str] | N
         note: a function that is called after each item and returns the text to show after the bar, such as the loss.
 
     Raises:
-        TypeError: if ``items`` has no length, because the bar shows a fraction of it.
+        TypeError: if ``items`` has no length. The bar shows the finished fraction of the length.
     """
     try:
         total = len(items)
@@ -47,7 +46,7 @@ def _text(done: int, total: int, label: str, note: str) -> str:
 
 
 class _Line:
-    """One line of text, overwritten until the end. If the output is not a terminal, only the last text is printed."""
+    """One line of text. A terminal shows every text, each in place of the previous; other outputs get only the last."""
 
     def __init__(self) -> None:
         self.last, self.overwrites = "", sys.stdout.isatty()
@@ -81,7 +80,7 @@ class _Widget(_Line):
 
 
 def _widget(total: int, label: str) -> _Widget | None:
-    """Return a widget, or None if ipywidgets is not installed or no kernel runs, as in a page of the book."""
+    """Return a widget. Return None if ipywidgets is not installed, if no kernel runs, or in a build of the book."""
     if os.environ.get("MINITENSOR_BOOK") == "1":
         return None
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None

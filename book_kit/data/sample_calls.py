@@ -14,12 +14,12 @@ import minitensor as mt
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.table import ROWS, Row
 
-#: The side of the square tensors: 1 MiB of float32, beside which the bytes of a graph's node do not count.
+#: The side of the square tensors. With 1 MiB of float32, the bytes of a node of the graph do not influence a result.
 SIDE = 512
 
 
 def full(value: float, name: str = "") -> Tensor:
-    """Return a tensor of 1 MiB whose elements are all equal, of the shape that the operation ``name`` needs."""
+    """Return a tensor of 1 MiB filled with ``value``, in the shape that the operation ``name`` needs."""
     return mt.full(SHAPES.get(name, [SIDE, SIDE]), value)
 
 
@@ -32,7 +32,7 @@ def _mask() -> Tensor:
 
 
 #: The arguments, without ``x``, of operations that have no row in the derivative table, or that need other arguments
-#: than tensors of the shape of ``x``.
+#: than just tensors of the shape of ``x``.
 ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "apply_": lambda: (lambda x: x.scale(2.0),),
     "cast_": lambda: ("float64",),
@@ -94,7 +94,7 @@ def row_of(name: str) -> Row | None:
 
 
 def call(name: str, x: Tensor, given: tuple[Any, ...]) -> Any:
-    """Run the operation ``name`` on ``x``: the function of ``mt`` or ``mt.nn.functional``, or else the method."""
+    """Run the operation ``name`` on ``x``: a function of ``mt`` or ``mt.nn.functional``, or otherwise a method."""
     place = next(place for place in (mt, mt.nn.functional, Tensor) if hasattr(place, name))
     if name in TARGET_IS_SECOND:
         return getattr(place, name)(given[0], x, *given[1:])
@@ -102,14 +102,14 @@ def call(name: str, x: Tensor, given: tuple[Any, ...]) -> Any:
 
 
 def non_leaf(name: str) -> Tensor:
-    """Return a tensor as `full` does, which requires a gradient and is not a leaf."""
+    """Return a tensor like the result of `full` that requires a gradient and is not a leaf."""
     leaf = full(0.5, name)
     leaf.stop_gradient = False
     return leaf.scale(1.0)
 
 
 def is_refused(name: str, policy: str) -> bool:
-    """True if the policy refuses the operation, with constants as its other operands."""
+    """True if the policy refuses the operation. Only the overwritten operand requires a gradient."""
     x, given = non_leaf(name), arguments(name)
     try:
         with mt.set_inplace_policy(policy):
@@ -128,7 +128,7 @@ def copies_held(name: str, others_want: bool = False) -> Fraction | None:
         others_want: True if the other floating-point operands require a gradient, too.
 
     Returns:
-        The multiple; None if the operation raises an error, as an operation on integers does, because integers have no
+        The multiple. None if the operation raises an error: operations on integers do, because integers have no
         gradient.
     """
     given = arguments(name)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Record = Mapping[str, Any]
 
-#: Maps a kind of operation to the number of its colour, the hatch of its surfaces and the mark of its points.
+#: Maps a kind of operation to the number of its colour, the hatch of its bars, and the marker of its points.
 _LOOKS = {"out of place": (1, "", "o"), "in place": (2, "////", "s"), "view": (3, "...", "^")}
 _ARTICLE = {"out of place": message("out of place"), "in place": message("in place")}
 _VIEWS = ("reshape", "transpose")
@@ -50,7 +50,9 @@ def article(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figur
 
 
 def dispatch(record: Record, *, over: str = "torch", width: float = 6.5, height: float = 3.4) -> Figure:
-    """Draw the time of an operation on a 3x4 float32 tensor in minitensor, as a ratio to ``over``, with the targets.
+    """Draw the times of operations on a 3x4 float32 tensor, as a ratio of minitensor's time to that of ``over``.
+
+    A red mark is the target for the ratio.
 
     Arguments and errors are those of :func:`article`.
     """
@@ -61,7 +63,8 @@ def dispatch(record: Record, *, over: str = "torch", width: float = 6.5, height:
 
 
 def curves(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figure:
-    """Draw time against the size of a tensor, time and bytes against the depth of a graph, and fitted lines.
+    """Draw three panels with fitted lines: time against the size of a tensor, and time and bytes against the depth of a
+    graph.
 
     Arguments and errors are those of :func:`article`.
     """
@@ -181,7 +184,7 @@ def _rows(record: Record, subject: str) -> Sequence[Mapping[str, Any]]:
 
 
 def _libraries(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return minitensor and the other libraries of which the record has times and bytes."""
+    """Return minitensor and those other libraries for which the record has times and bytes."""
     others = {row["over"]: None for row in rows}
     wanted = [f"{name}{suffix}" for name in _ARTICLE for suffix in ("", ", peak")]
     return [_OURS, *(each for each in others if all(_row(rows, name, each) for name in wanted))]
@@ -197,9 +200,9 @@ def _row(rows: Sequence[Mapping[str, Any]], name: str, over: str) -> Mapping[str
 
 
 def _spread(rows: Sequence[Mapping[str, Any]], name: str, library: str) -> Mapping[str, float]:
-    """Return the median and the range of ``library`` in the row ``name``.
+    """Return the median and the range that ``library`` has in the benchmark ``name``.
 
-    A row compares minitensor with one other library; any row with this name has the values of minitensor.
+    A row compares minitensor with one other library. Minitensor's values are read from the first row with this name.
     """
     side = "ours" if library == _OURS else "theirs"
     return next(row[side] for row in rows if row["name"] == name and library in (_OURS, row["over"]))

@@ -1,6 +1,6 @@
 """A figure for paper: the peak memory and the time of a step in data-parallel training, for each number of ranks.
 
-    ranks_figure.cost({1: [...], 2: [...], 4: [...]})  # each list has the measurements of one rank after another
+    ranks_figure.cost({1: [...], 2: [...], 4: [...]})  # each list has a dict of measurements for each rank
 
 Colours and hatches are those of the stage.
 """
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: The measurements that one bar stacks, in bytes and in seconds. Buffers between two ranks are "on the way".
+#: The measurements that are stacked in a bar of bytes, and in a bar of seconds. "on the way" are the bytes of buffers
+#: for sending and receiving.
 BYTES = ("parameters", "gradients", "activations", "on the way")
 SECONDS = ("computing", "all-reduce")
 _NAMES: dict[str, Text] = {
@@ -32,10 +33,10 @@ _NAMES: dict[str, Text] = {
 
 
 def cost(measured: Mapping[int, Sequence[Mapping[str, float]]], *, width: float = 6.5, height: float = 2.9) -> Figure:
-    """Draw the bytes and the seconds of a rank for each number of ranks. Each value is the largest of all ranks.
+    """Draw the bytes and the seconds of one rank, for each number of ranks. Each value is the largest among all ranks.
 
     Args:
-        measured: for each number of ranks, a list with one dict for each rank, whose keys are :data:`BYTES` and
+        measured: maps a number of ranks to a list with a dict for each rank. The keys of a dict are :data:`BYTES` and
             :data:`SECONDS`.
         width, height: the size in inches.
 

@@ -1,7 +1,7 @@
 """Run a reader's programs and exercises in a page of the book, where Python runs in the reader's browser.
 
-The page sends JSON and receives JSON. The answer contains output, errors and names as text, never as markup. A program
-that fails or has a syntax error is answered, too: with the error.
+The page sends JSON and receives JSON. The answer contains output, errors and names as text, never as markup. If a
+program fails or has a syntax error, the answer contains the error.
 
 * Every request begins in the same state, so that earlier requests have no effect (``reset_state``).
 * A program has the names that the book's programs use: ``mt``, ``F``, ``nn``, ``np``, ``torch`` and ``paddle``. The
@@ -31,9 +31,9 @@ from memory_stage.messages.message import texts_of
 from memory_stage.recorder.record import Awaiting, RecordedRun, line_in
 from minitensor.engine.modes import set_inplace_policy
 
-#: Python's errors for a text that is not a program. It may also contain a null byte or too many nested brackets.
+#: Python's errors for a text that cannot be compiled, because of its syntax, a null byte or too many nested brackets.
 NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
-# the largest number of characters of a recording, about a hundred times as many as for a long program of the book
+# The largest number of characters of a recording. The recording of a long program of the book has about a hundredth.
 MOST_SHOWN = 4_000_000
 
 
@@ -41,9 +41,9 @@ def answer(request: str) -> str:
     """Answer a request of a page.
 
     Args:
-        request: the JSON of a dict. Its ``do`` names the action: "record", "explain" or "check". Its ``language`` is
-            that of the page; stages and reports are in English if they have no catalogue for it. The functions for
-            the actions describe the other keys.
+        request: a dict as JSON. Its key ``do`` names the action: "record", "explain" or "check". Its key ``language``
+            has the language of the page; if there is no catalogue for it, stages and reports are in English. The
+            functions for the actions describe the other keys.
 
     Raises:
         ValueError: if the action is unknown.
@@ -68,9 +68,10 @@ def answer(request: str) -> str:
 
 
 def record(asked: dict[str, Any]) -> dict[str, Any]:
-    """Return the trace of the ``variants`` of a program, which run one after another on ``device``.
+    """Run the ``variants`` of a program one after another on ``device``, and return their trace.
 
-    Each variant has ``id``, ``label``, ``code`` and ``policy``. ``depth``, if given, is that of the stage on the page.
+    Each variant has ``id``, ``label``, ``code`` and ``policy``. The optional ``depth`` is the depth that the stage on
+    the page shows.
     """
     done = []
     for variant in asked["variants"]:
@@ -97,7 +98,7 @@ def record(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _append_output(done: RecordedRun, printed: str) -> None:
-    """Add the output after the last shown step to that step. A notebook would show it under the cell."""
+    """Show the output that followed the last recorded step at that step. A notebook would show it under the cell."""
     if printed and done.variant["truncated"]:
         why = next(each.text for each in done.texts if each.key == "truncated")
         end = message("The end of its later output:\n{printed}", printed=printed)
@@ -107,7 +108,7 @@ def _append_output(done: RecordedRun, printed: str) -> None:
 
 
 def _recording_of_error(variant: dict[str, Any], error: Exception) -> RecordedRun:
-    """Return a recording with one step that shows the error of a variant which cannot be compiled."""
+    """Return a recording of a variant that cannot be compiled. Its only step shows the error."""
     code = variant["code"].splitlines() or [""]
     line = min(max(1, getattr(error, "lineno", None) or 1), len(code))
     step = {
@@ -145,7 +146,7 @@ def explain(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_answer(asked: dict[str, Any]) -> dict[str, Any]:
-    """Run the cells ``before`` an exercise and the reader's cell ``code``, and return the report of its `check`."""
+    """Run the cells ``before`` an exercise and the reader's cell ``code``. Return the report of the cell's `check`."""
     given = names()
     reports: list[exercise.ExerciseReport] = []
 
@@ -171,7 +172,7 @@ def check_answer(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _compile(source: str, file: str) -> CodeType:
-    """Compile a program, which may await at its top level."""
+    """Compile a program. It may contain ``await`` at its top level."""
     return compile(source, file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
 
@@ -200,9 +201,9 @@ def _describe(error: BaseException) -> str:
 
 
 def stand_in() -> None:
-    """Let ``import torch`` and ``import paddle`` import minitensor, with its submodules.
+    """Let ``import torch`` and ``import paddle`` import minitensor's modules, also for submodules.
 
-    A page cannot install either framework. Importing a submodule that minitensor does not have raises ImportError.
+    Neither framework can be installed in a page. Importing a submodule that minitensor lacks raises ImportError.
     """
     for name, package in (("torch", "minitensor.torch"), ("paddle", "minitensor")):
         for found in [each for each in sys.modules if f"{each}.".startswith(f"{package}.")]:
@@ -210,9 +211,9 @@ def stand_in() -> None:
 
 
 def forget_javascript() -> None:
-    """Remove ``js`` and ``pyodide_js``, through which Python calls the page.
+    """Remove the modules ``js`` and ``pyodide_js``, with which a program could call the page's JavaScript.
 
-    Pyodide's event loop needs these modules, so it is replaced by one that waits by sleeping.
+    Pyodide's event loop needs these modules, so an event loop that waits by sleeping replaces it.
     """
     for name in [each for each in sys.modules if each.partition(".")[0] in ("js", "pyodide_js")]:
         del sys.modules[name]

@@ -1,7 +1,7 @@
-"""An event loop of ``asyncio`` for a page, which waits by sleeping.
+"""An event loop of ``asyncio`` for a page. The loop waits by sleeping.
 
-Python in a page has neither sockets nor threads, and nothing interrupts a program. No event can arrive from outside
-while the loop waits, so it only has to wait for its own tasks and for timers.
+Python in a page has neither sockets nor threads, and nothing interrupts a program. While the loop waits, no event can
+arrive from outside, so the loop only has to wait for timers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class PageLoop(asyncio.BaseEventLoop):
 
     def __init__(self) -> None:
         super().__init__()
-        self._selector = self  # of a selector, the event loop calls only the method `select`
+        self._selector = self  # the base class calls only the method `select` of a selector
 
     def select(self, timeout: float | None) -> list[NoReturn]:
         """Sleep for ``timeout`` seconds and return no events.
@@ -45,7 +45,7 @@ class PagePolicy(asyncio.DefaultEventLoopPolicy):
 
 
 def wait_by_sleeping() -> None:
-    """Let ``asyncio`` wait by sleeping, and remove Pyodide's event loop."""
-    asyncio.run = asyncio.runners.run  # Pyodide's policy calls JavaScript
+    """Let ``asyncio`` wait by sleeping, and remove Pyodide's event loop, which calls JavaScript."""
+    asyncio.run = asyncio.runners.run  # Pyodide has replaced this function
     asyncio.set_event_loop_policy(PagePolicy())
     asyncio._set_running_loop(None)

@@ -31,7 +31,7 @@ DEVICES: dict[str, dict[str, Any]] = {
     "gpu:sim": {"device": "gpu:sim", "profile": "torch"},
     "gpu:sim paddle": {"device": "gpu:sim", "profile": "paddle"},
 }
-BEGINNING, END = 20_000, 1_000  # the largest number of characters from each end of the output outside of recorded steps
+BEGINNING, END = 20_000, 1_000  # how many characters are kept of the beginning and of the end of a program's output
 
 
 def names() -> dict[str, Any]:
@@ -49,7 +49,9 @@ def names() -> dict[str, Any]:
 
 @contextlib.contextmanager
 def afresh(device: str) -> Iterator[CapturedOutput]:
-    """Run a block in the state of a new process, with new tensors on ``device``. Yield the output outside of steps.
+    """Run a block in the state of a new process, and create new tensors on ``device``. Yield the captured output.
+
+    A recorder captures the output of the steps that it records itself.
 
     Raises:
         ValueError: if ``device`` is not one of `DEVICES`.
@@ -89,7 +91,7 @@ def _restore_names() -> None:
             setattr(owner, name, originals[name])
 
 
-#: The warning filters of a new process, which ignore warnings that are meant for a library's maintainers.
+#: The warning filters of a new process. They ignore warnings for the maintainers of libraries.
 _FILTERS: list[tuple[Any, type[Warning]]] = [("default", Warning), ("ignore", DeprecationWarning)]
 _FILTERS += [("ignore", kind) for kind in (PendingDeprecationWarning, ImportWarning, ResourceWarning)]
 
@@ -99,7 +101,7 @@ def _settings_restored() -> Iterator[None]:
     """Restore the settings of the whole process at the end of the block."""
     limit, trace, profile = sys.getrecursionlimit(), sys.gettrace(), sys.getprofile()
     announced = places.current.announced
-    places.current.announced = True  # hides minitensor's note on the simulated GPU, because the page shows its own
+    places.current.announced = True  # hides minitensor's note on the simulated GPU, because the page has such a note
     options, of_torch = printing._options, dict(vars(printing_of_torch.options))
     with warnings.catch_warnings(), np.errstate(), np.printoptions():
         for action, category in _FILTERS:
@@ -133,7 +135,7 @@ class CapturedOutput(io.StringIO):
         self.beginning = self.end = ""
 
     def write(self, text: str) -> int:
-        """Keep as much of ``text`` as fits. Return the length of ``text``, as every stream does."""
+        """Add ``text`` to the beginning and the end as far as it fits. Return its length, as every stream does."""
         room = BEGINNING - len(self.beginning)
         if room > 0:
             self.beginning += text[:room]

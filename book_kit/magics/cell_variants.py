@@ -10,8 +10,8 @@
 * The lines before the first ``# --- label`` belong to every variant.
 * Alternatively, the whole cell runs once under each policy: ``%%stage --compare --policies 2.5 2.6 copy_on_write``.
 * A variant can read the notebook's names, such as functions. Its assignments are undone afterwards.
-* A variant cannot read the notebook's tensors and must make new ones, so that every variant starts with the same
-  numbers and no tensor of the notebook is changed.
+* A variant cannot read the notebook's tensors, and must create new ones. So every variant starts with the same values,
+  and no tensor of the notebook is changed.
 * An error is shown at its step and not raised, because a refused variant is a result, too.
 """
 
@@ -89,7 +89,7 @@ def _parts(cell: str) -> tuple[str, dict[str, str]]:
 
 
 def _text(lines: list[str]) -> str:
-    """Join the lines, without the empty lines at both ends."""
+    """Join the lines without empty lines at the beginning and at the end."""
     return "\n".join(lines).strip("\n").rstrip()
 
 
@@ -160,9 +160,9 @@ def _check(label: str, source: str, flags: int) -> None:
 #: The names that IPython adds to a notebook.
 _OF_IPYTHON = frozenset(("In", "Out", "_ih", "_oh", "_dh", "get_ipython", "exit", "quit"))
 
-#: Types of objects in which no tensor is searched.
+#: Types of objects that are not searched for tensors.
 _OPAQUE = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, str, int, float)
-#: The largest number of objects on the path to a tensor, such as model, dict, layer, dict, layer, parameter.
+#: How deep an object is searched for tensors. The path model, dict, layer, dict, layer, parameter has this length.
 _DEEPEST = 6
 
 

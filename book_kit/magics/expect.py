@@ -1,14 +1,14 @@
-"""The cell magic `%%expect_error`, for a cell that must fail with the error that the text around it explains.
+"""The cell magic `%%expect_error`, for a cell that must fail with the error that the text of the page explains.
 
     %%expect_error ValueError doesn't stop gradient
     w = mt.to_tensor([1.0, 1.0], stop_gradient=False)
     w.add_(mt.ones([2]))
 
-* If the cell raises this error, the cell passes, and its output is the error and its place as text. If it raises no
-  error or another one, the cell fails, and so does the build of the book.
+* If the cell raises this error, the cell passes, and its output shows the error and the line that raised it. If it
+  raises no error or another one, the cell fails, and so does the build of the book.
 * The output contains no path of this machine. Lines are counted as the reader sees them: the magic is line 1.
-* Names assigned before the error exist afterwards, as after any failing cell. The magic drops the error, which would
-  keep tensors alive.
+* Names that the cell assigned before the error exist afterwards, as after any failing cell. The magic drops the error
+  object, because it would keep tensors alive.
 
 The tag `raises-exception` cannot replace this magic, because a cell with the tag passes even if it raises nothing.
 """
@@ -39,7 +39,7 @@ LINES_BEFORE = 1  # how many lines are shown before the line that raised the err
 
 @dataclass(frozen=True)
 class ExpectedError:
-    """The traceback of an error that was expected, as text."""
+    """The frames and the message of an expected error, as text."""
 
     frames: str
     message: str
@@ -112,7 +112,10 @@ _THIS = message("this cell")
 
 
 def _describe(error: BaseException, this_cell: str, shell: InteractiveShell) -> ExpectedError:
-    """Return the message of an error and its innermost frames in cells of the notebook, without file names."""
+    """Return the message of an error and its innermost frames in cells of the notebook.
+
+    Neither contains a file name: a cell is called "this cell" or "an earlier cell".
+    """
     if isinstance(error, SyntaxError) and error.filename == this_cell:
         return ExpectedError(_frame(_THIS, this_cell, error.lineno or 1), f"{type(error).__name__}: {error.msg}")
     places: dict[str, Text] = {this_cell: _THIS}

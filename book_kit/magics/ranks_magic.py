@@ -1,11 +1,11 @@
-"""The cell magic `%%ranks 4`, which runs a cell on several ranks and shows their output.
+"""The cell magic `%%ranks`. It runs a cell on several ranks and shows their output.
 
     %%ranks 4 --into sums
     x = mt.ones([2]) * (rank + 1.0)
     dist.all_reduce(x)
     x.tolist()
 
-* ``--into NAME``: assign the values of the last expression, a list by rank, to that name in the notebook.
+* ``--into NAME``: assign a list with each rank's value of the last expression to that name in the notebook.
 * ``--loses RANK``: the cell is expected to end the process of this rank, and fails if the process survives.
 * If any rank raises an error, the cell fails with the errors of all ranks.
 """
@@ -96,7 +96,7 @@ def heading(count: int) -> str:
 
 
 def _as_recorded(heading: Text) -> str:
-    """Return a heading in the notebook's language. If the output is from a record, it names the record's origin."""
+    """Return a heading in the notebook's language. If answers are recorded, add the versions that recorded them."""
     started = ranks.started()
     if started is not None and started.recorded:
         heading = message("{heading}, recorded with {versions}", heading=heading, versions=started.about)

@@ -86,7 +86,7 @@ class StageMagic(Magics):
         source = self.shell.transform_cell(cell)
         shows_last = not source.rstrip().endswith(";")
         if not shows_last:
-            # the semicolon only suppresses the notebook's output, so the stage does not show it
+            # The semicolon is not part of the program: it only suppresses the output in a notebook.
             source = source.rstrip()[:-1]
         file = self.shell.compile.cache(source, self.shell.execution_count)
         if cell.lstrip().startswith("%%"):
@@ -133,7 +133,7 @@ class StageMagic(Magics):
 
 
 def _key(words: Sequence[str] | None) -> Key:
-    """Parse the words after ``--key``: the number of a step, with the label of its variant before it or without."""
+    """Parse the words after ``--key``: the number of a step, which the label of a variant may precede."""
     if words is None:
         return None
     *label, step = words

@@ -47,7 +47,7 @@ MOST_CHARACTERS = 300  # longer values are cut in a report
 class ExerciseReport:
     """The verdict on a function: all cases passed, or a description of the first case that failed.
 
-    It contains only text, so it keeps no tensor alive.
+    The report contains only text and numbers, so it keeps no tensor alive.
     """
 
     name: str
@@ -123,15 +123,16 @@ def check(
 
     Args:
         function: the reader's function.
-        cases: the arguments of each call as a tuple, which is copied deeply, so that one call cannot affect the next.
-            If a copy would lose something (such as the base of a view), pass a function instead. It returns the tuple,
-            or a context manager that yields the tuple and is open during the call (for example to measure it).
+        cases: the arguments of each call as a tuple. A tuple is copied deeply before each call, so that one call cannot
+            affect the next. If a deep copy would lose something (such as the base of a view), pass a function instead
+            of a tuple. The function returns the tuple, or a context manager that yields the tuple and is open during
+            the call (for example to measure the call).
         against: the expected results, one for each case, or a function that computes them. If it is a function,
-            `check` also compares the arguments after the call and the type of an error, and it checks that both
-            functions, or neither, return the argument itself.
-        that: further conditions as `{"the result shares the memory of `x`": lambda result, x: ...}`. The key is the
-            statement for the report. The value is a function of the result and of the arguments after the call, which
-            returns True if the statement holds.
+            `check` also compares the arguments after the call and the type of an error. It also checks that either both
+            functions or neither return an argument itself.
+        that: further conditions, such as `{"the result shares the memory of `x`": lambda result, x: ...}`. The key is
+            the statement for the report. The value is a function that gets the result, and the arguments after the
+            call. It returns True if the statement is true.
 
     Raises:
         TypeError: if a case is neither a tuple nor a function.
@@ -177,9 +178,9 @@ def _refuse_empty_exercise(cases, against, that) -> None:
 
 
 def _first_difference(function, case, index, against, that) -> tuple[str, dict[str, str]]:
-    """Run one case. Return its arguments as text and the fields of a report on its first difference.
+    """Run one case. Return its arguments as text, and a dict with the fields of a report on the first difference.
 
-    The fields are empty if nothing differs.
+    The dict is empty if nothing differs.
     """
     with _arguments(case) as arguments:
         names = _parameter_names(function, len(arguments))
@@ -251,7 +252,7 @@ def _broken_statement(that: Mapping[str, Callable], result: Any, arguments: tupl
 
 
 def _reason(reason: Text, **values: str) -> dict[str, str]:
-    """Return the fields of a report: the reason, and any of the values `expected` and `got`."""
+    """Return the fields of a report: the reason, and the given ones of the values `expected` and `got`."""
     return {"reason": said(reason), **values}
 
 
@@ -266,7 +267,10 @@ def _arguments(case: Case) -> Iterator[tuple]:
 
 
 def _call(function: Callable, arguments: tuple) -> tuple[Any, str]:
-    """Call a function. Return its result and its error as text: an error object would keep tensors alive."""
+    """Call a function. Return its result, and the error that it raised as text ("" if none).
+
+    An error object would keep tensors alive.
+    """
     try:
         return function(*arguments), ""
     except Exception as error:
@@ -274,7 +278,7 @@ def _call(function: Callable, arguments: tuple) -> tuple[Any, str]:
 
 
 def _parameter_names(function: Callable, count: int) -> list[str]:
-    """Return the names of the function's first ``count`` arguments; "argument 2" for the second if it has no name."""
+    """Return the names of the function's first ``count`` arguments: "argument 2" for a second one without a name."""
     try:
         names = [name for name, p in inspect.signature(function).parameters.items() if p.kind in _POSITIONAL]
     except (TypeError, ValueError):  # the function is not callable, or it is built in and has no signature
@@ -298,7 +302,7 @@ def _is_mutable(value: Any) -> bool:
 
 
 def _value_difference(expected: Any, got: Any) -> Text:
-    """Return a sentence that says how `got` differs from `expected`, or "" if they are alike."""
+    """Return a sentence that says how `got` differs from `expected`, or "" if it does not differ."""
     if _is_tensor(expected):
         return _tensor_difference(expected, got)
     if isinstance(expected, float | complex) and isinstance(got, int | float | complex):
@@ -355,7 +359,9 @@ def _kind(value: Any) -> Text:
 
 
 def _show(value: Any) -> str:
-    """Return a value as text, cut if it is long. A tensor becomes its numbers, marked if it requires a gradient."""
+    """Return a value as text, cut if it is long. The text of a tensor has its elements, and a mark if it requires a
+    gradient.
+    """
     if not _is_tensor(value):
         text = repr(value)
     elif getattr(value, "stop_gradient", True):

@@ -1,22 +1,23 @@
 """Questions that ask for a prediction: the reader chooses an answer before the book shows the right one.
 
-* The cell computes the answer, which has to equal one of the options word for word. Otherwise the build of the book
-  fails.
+* The cell computes the answer. It has to equal one of the options character for character, or else the build of the
+  book fails.
 * Every option has an explanation: why it is right, or the mistake in it. A reader who chose a wrong option reads the
   explanation and may try again before the answer is shown.
-* A question can name a line of a stage on the page, which proves or refutes the guess.
-* A question without a stage can have a program, whose memory a question bank and a hand-out draw beside it.
+* A question can name a line of a stage on the page. When the line has run, the stage proves or refutes the guess.
+* A question without a stage can have a program. A question bank and a hand-out draw the memory of this program next to
+  the question.
 * Answers are stored in the reader's browser, where the reader can delete them.
 * A question works without JavaScript, by keyboard, with a screen reader and in print. It needs neither network nor
   kernel.
 
 Existing tools lack some of this. jupyterquiz writes its question into an empty element by script, so a page without
-JavaScript shows nothing. It submits an answer at the first arrow key, and a screen reader gets no verdict. The Sphinx
-directives (sphinx-exercise, teachbooks-questions, sphinx-yaq) work only in the built page and not in JupyterLab, and
-their answers are written by hand and not computed.
+JavaScript shows nothing. It submits an answer when a reader presses the first arrow key, and a screen reader gets no
+verdict. The Sphinx directives (sphinx-exercise, teachbooks-questions, sphinx-yaq) work only in the built page and not
+in JupyterLab, and authors write their answers by hand.
 
-The cell of a question shows its output and hides its input, in the book (the tag) and in JupyterLab (the
-metadata). Its last expression is the call, so one cell asks one question::
+The cell of a question shows its output and hides its input. A tag does this in the book, and metadata do it in
+JupyterLab. The last expression of the cell is the call of `predict`, so a cell asks one question::
 
     ```{code-cell} ipython3
     ---
@@ -56,7 +57,7 @@ from memory_stage.web.embed import page_assets, prose
 
 @dataclass(frozen=True)
 class Proof:
-    """The line of a stage that shows the answer. If ``stage`` is None, it is the next stage on the page."""
+    """The line of a stage that shows the answer. If ``stage`` is None, the stage is the next one on the page."""
 
     line: int
     stage: str | None = None
@@ -78,7 +79,7 @@ class Proof:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A question with its options, which `predict` returns."""
+    """A question with its options, as `predict` returns it."""
 
     question: str
     options: Mapping[str, str]  # maps an option to its explanation
@@ -98,7 +99,7 @@ class Prediction:
 
     @property
     def name(self) -> str:
-        """The key of a reader's stored answer, made from the question and its options."""
+        """The key for storing a reader's answer, a hash of the question and its options."""
         text = "\0".join([self.question, *self.options])
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -163,7 +164,7 @@ _OF_SCRIPT = (
 
 
 def _words() -> str:
-    """Return the attribute with the translated texts of the script; "" in English, which the script contains."""
+    """Return an attribute with the translated texts of the script. It is "" in English: the script has these texts."""
     if default_language() == ENGLISH:
         return ""
     words = {text.text: said(text) for text in _OF_SCRIPT}
@@ -182,20 +183,21 @@ def predict(
 ) -> Prediction:
     """Return a question with one right option. Call this in the last line of a cell.
 
-    In `question` and `options` a pair of backticks marks code, which may run over several lines; nothing else is
-    markup. `options` maps two or more options, in the order in which they are shown, to explanations: why the option is
-    right, or the mistake in it. `answer` is the text of the right option, best computed by the cell itself, as in
-    `str(x.tolist())`; an option that is only code is compared without its backticks.
+    In `question` and `options`, a pair of backticks marks code, which may have several lines. There is no other markup.
+    `options` maps two or more options, in the order in which they are shown, to explanations: why the option is right,
+    or the mistake in it. `answer` is the text of the right option. The cell itself should compute it, for example as
+    `str(x.tolist())`. If an option is only code, the answer is compared with the option without its backticks.
 
-    `line` is the line of a stage that, once it has run, proves or refutes the guess. `stage` is that stage's title,
-    by default the next stage on the page; `variant` is the label of one of its programs.
+    `line` is a line of a stage: when it has run, it proves or refutes the guess. `stage` is the title of this stage. By
+    default it is the next stage on the page. `variant` is the label of one of the stage's programs.
 
-    `picture` is for a question without a stage: a program that makes the tensors of the question. A question bank and a
-    hand-out draw the memory after its last line, so it may not contain the lines that the question asks about.
+    `picture` is for a question without a stage. It is a program that creates the tensors of the question. A question
+    bank and a hand-out draw the memory after the last line of this program, so the program must not contain the lines
+    that the question asks about.
 
     Raises TypeError for an answer that is not a string (an index would be wrong once options are reordered) and for
     options without explanations. Raises ValueError for an answer that is none of the options, for repeated options, for
-    an empty text, for a stage or a variant without a line, and for a picture beside a line.
+    an empty text, for a stage or a variant without a line, and for a picture together with a line.
     """
     if not isinstance(options, Mapping) or not all(isinstance(text, str) for pair in options.items() for text in pair):
         raise TypeError(f"options must map each option to its text, not {options!r}")
@@ -227,6 +229,6 @@ def predict(
 
 
 def _without_backticks(text: str) -> str:
-    """Return the code in a text that is a single code span; return any other text unchanged."""
+    """If a text is a single code span, return the code in it. Return any other text unchanged."""
     code = text[1:-1]
     return code if text == f"`{code}`" and "`" not in code else text

@@ -31,7 +31,7 @@ _LABEL = "flex:1 1 11em;min-width:0;overflow-wrap:anywhere"
 
 @dataclass(frozen=True)
 class Verdicts:
-    """One row for each engine, with a bar and three numbers. A screen reader reads the numbers as a table."""
+    """Rows for a table, with a bar and three numbers in each. A screen reader reads only the numbers."""
 
     rows: Mapping[str, Mapping[str, int]]
     of: str
@@ -83,7 +83,7 @@ def show(rows: Mapping[str, Mapping[str, int]], *, of: str | None = None) -> Ver
     """Return the bars, in the order of ``rows``.
 
     Args:
-        rows: a dict of labels, each with a dict of the numbers of programs that are `right`, `refused` and `wrong`.
+        rows: maps the label of each row to a dict with how many programs are `right`, `refused` and `wrong`.
         of: the noun for what is counted, by default "programs".
 
     Raises:

@@ -1,4 +1,4 @@
-"""Run programs on several ranks from one notebook. The ranks are engines of ipyparallel, which MPI starts.
+"""Run programs on several ranks from one notebook. The ranks are engines of ipyparallel that MPI starts.
 
     from book_kit import ranks
     ranks.start(4, recorded="../facts/ranks.json")
@@ -8,11 +8,12 @@
     dist.all_reduce(x)
     print(x.tolist())
 
-* A cell runs on the first ranks, with the names ``mt``, ``dist`` (``minitensor.distributed``), ``np``, ``rank``,
-  ``size`` and ``comm`` (mpi4py's communicator). Names that it assigns exist in the next cell.
-* If MPI is not installed, :func:`run` returns the recorded answers of the same program, marked as recorded.
-* If a rank ends or does not finish in time, an error contains its number, and all ranks are ended. All ranks end with
-  the notebook.
+* A cell can use the names ``mt``, ``dist`` (``minitensor.distributed``), ``np``, ``rank``, ``size`` and ``comm``
+  (mpi4py's communicator). Names that a cell assigns exist in the next cell. ``%%ranks 2`` runs on the ranks 0 and 1.
+* If MPI is not installed, :func:`run` returns recorded answers of the same program, and the output says that they are
+  recorded.
+* If a rank ends or does not finish in time, the error contains the number of the rank, and all ranks are ended. All
+  ranks end when the notebook ends.
 
 Only :func:`start` needs ipyparallel and mpi4py.
 """
@@ -35,7 +36,7 @@ from typing import Any
 from book_kit.ranks.cluster import Cluster, RankAnswer, RankLostError
 from memory_stage.messages import Text, joined, message, plural, said
 
-#: The seconds after which a program is stopped, by default.
+#: The default number of seconds after which a program is stopped.
 RUNNING = 60.0
 NEEDED = ("ipyparallel", "mpi4py")
 
@@ -59,10 +60,10 @@ class _State:
     """The ranks or the record of this notebook.
 
     Attributes:
-        cluster: the running ranks; None before `start`, after `stop`, and if a record replaces them.
-        record: the recorded programs by their keys; None if ranks run.
-        started: the result of `start`.
-        said: the answers of all programs since `start`, as `save` writes them; None if ranks never ran.
+        cluster: the running ranks. None before `start`, after `stop`, and if a record replaces the ranks.
+        record: the recorded programs by their keys. None if there is no record or ranks run.
+        started: the result of `start`, or None if it was not called.
+        said: the answers of all programs since `start`, in the form that `save` writes. None if no ranks were started.
     """
 
     cluster: Cluster | None = None
@@ -78,7 +79,7 @@ def start(count: int = 4, recorded: str | Path | None = None) -> StartedRanks:
     """Start ``count`` ranks on this machine, or read the record if MPI is not installed.
 
     Args:
-        count: the largest number of ranks on which a program can run.
+        count: the number of ranks. A program can run on all of them or on fewer.
         recorded: a file that :func:`save` has written.
 
     Returns:
@@ -112,9 +113,9 @@ def run(source: str, count: int | None = None, timeout: float = RUNNING) -> list
     """Run a program on the first ``count`` ranks (by default on all), and return a list with the answer of each rank.
 
     Raises:
-        RankLostError: if a rank ends, or does not finish in ``timeout`` seconds. The message contains its number.
-        RuntimeError: if :func:`start` was not called, if :func:`stop` was, or if the record does not contain this
-            program.
+        RankLostError: if a rank ends, or does not finish in ``timeout`` seconds. The message has the rank's number.
+        RuntimeError: if :func:`start` was not called, if :func:`stop` was called after it, or if the record does not
+            contain this program.
         ValueError: if ``count`` is not between 1 and the number of ranks.
     """
     if _state.started is None:
@@ -160,17 +161,17 @@ def save(file: str | Path) -> None:
 
 
 def started() -> StartedRanks | None:
-    """Return the result of :func:`start`; None if it was not called."""
+    """Return the result of :func:`start`, or None if it was not called."""
     return _state.started
 
 
 def key_of(source: str, count: int) -> str:
-    """Return the key of a program in the record, made from its text and the number of ranks."""
+    """Return the key of a program in the record, a hash of its text and of the number of ranks."""
     return hashlib.sha256(f"{count}\n{source.strip()}".encode()).hexdigest()[:16]
 
 
 def why_not() -> str:
-    """Return the reason why ranks cannot start on this machine; an empty text if they can."""
+    """Return the reason why ranks cannot start on this machine, or an empty text if they can."""
     return str(_missing())
 
 

@@ -14,12 +14,12 @@ from typing import Any
 
 #: The seconds in which the engines must start, and in which ranks must end after a request.
 STARTING, ENDING = 120.0, 5.0
-#: The milliseconds between two heartbeats, and how many of them an engine may miss, which is half a minute. An engine
-#: is registered at its second heartbeat.
+#: The milliseconds between two heartbeats, and how many heartbeats an engine may miss: those of half a minute. An
+#: engine is registered at its second heartbeat.
 BEAT, MISSES = 200, 150
 
-#: The first program of each rank. It starts a thread that ends the rank when the notebook ends; on rank 0 the thread
-#: also ends the controller.
+#: The first program of each rank. Its function ``_stay_with`` starts a thread that ends the rank when the notebook has
+#: ended. On rank 0 this thread also ends the controller.
 ON_RANK = """
 import ast, contextlib, io, json, linecache, os, signal, threading, time
 import numpy as np
@@ -98,7 +98,7 @@ class Cluster:
         self._folder = tempfile.TemporaryDirectory()
         config: Any = Config()
         config.MPILauncher.mpi_cmd = [mpiexec]
-        # By default mpich ends all ranks as soon as one has ended, and then nothing shows which one was the first.
+        # By default mpich ends all ranks as soon as one has ended. Then one cannot tell which rank ended first.
         if _is_hydra(mpiexec):
             config.MPILauncher.mpi_args = ["-disable-auto-cleanup"]
         # By default ipyparallel starts a second process for each engine, which reports the engine's end. `run` notices
@@ -130,14 +130,16 @@ class Cluster:
             raise
 
     def run(self, source: str, count: int, timeout: float) -> list[RankAnswer]:
-        """Return the answers of the first ``count`` ranks. If one does not answer, stop all and raise RankLostError."""
+        """Return the answers of the first ``count`` ranks. If a rank does not answer, stop all ranks and raise
+        RankLostError.
+        """
         call, ends = self._ipp.Reference("_run"), _Ends(self.pids)
         calls = [self._client[rank].apply_async(call, source, count, timeout / 2) for rank in range(count)]
         end = time.monotonic() + timeout
         try:
             while True:
                 done = all(each.ready() for each in calls)
-                lost = ends.first_of(self._lost(calls))  # MPI ends the other ranks soon after the first
+                lost = ends.first_of(self._lost(calls))  # the first only: MPI may then have ended the other ranks
                 if done or lost or time.monotonic() > end:
                     break
                 time.sleep(0.01)
@@ -175,7 +177,7 @@ class Cluster:
 
 
 class _Ends:
-    """The order in which processes end, as the kernel reports it. It is known only on Linux."""
+    """The order in which processes end, as the operating system reports it. Only Linux reports it."""
 
     def __init__(self, pids: list[int]) -> None:
         self._ranks: dict[int, int] = {}  # maps the descriptor of a process to its index in ``pids``
@@ -189,7 +191,7 @@ class _Ends:
                 queue.register(descriptor, select.EPOLLIN | select.EPOLLONESHOT)
 
     def first_of(self, lost: list[int]) -> list[int]:
-        """Return the process in ``lost`` that ended first; if the order is unknown, return all."""
+        """Return a list of the process in ``lost`` that ended first. If the order is unknown, return ``lost``."""
         if self._queue is not None:
             self._order += [self._ranks[descriptor] for descriptor, _ in self._queue.poll(0)]
         return [rank for rank in self._order if rank in lost][:1] or lost
@@ -203,7 +205,7 @@ class _Ends:
 
 
 def _is_hydra(mpiexec: str) -> bool:
-    """True if the command is mpich's; Open MPI's has other options."""
+    """True if the command is that of mpich. The command of Open MPI has other options."""
     return "HYDRA" in subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
 
 

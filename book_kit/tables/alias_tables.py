@@ -1,6 +1,7 @@
 """Tables of results that share memory, from `facts/aliases.json`, for chapter 4 and appendix C.
 
-The column of minitensor is computed while the page is built, by running the programs that were recorded from Paddle.
+The column of minitensor is computed while the page is built, by running the programs whose answers in Paddle are
+recorded.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ EXPANDED: dict[str, Text] = {
     "expand, then fill": "`e.fill_(7)`",
     "expand, then assign": "`e[0, 0] = 7`",
 }
-#: Maps a question of the record to a line that reads memory which it overwrites, and to the result that the line would
-#: have if it read a copy.
+#: Maps a question of the record to a line that reads a part of the memory that it overwrites, and to the line's result
+#: if it read a copy instead.
 OVERLAPS: dict[str, tuple[Text, list[float]]] = {
     "neighbors": ("`x[1:].add_(x[:-1])`", [1.0, 3.0, 5.0, 7.0, 9.0]),
     "neighbors assigned": ("`x[1:] = x[:-1]`", [1.0, 1.0, 2.0, 3.0, 4.0]),
@@ -75,13 +76,13 @@ def operations_table(records: Records) -> str:
 
 
 def numpy_table(records: Records) -> str:
-    """Return a table of the conversions between tensor and array, with "alias" or "copy". NumPy has no column."""
+    """Return a table of conversions between tensor and array, each an "alias" or a "copy". NumPy has no column."""
     frameworks = {key: record for key, record in records.items() if record["library"] != "numpy"}
     return _table(message("Made by"), FROM_NUMPY, frameworks, _alias_or_copy)
 
 
 def targets_table(records: Records) -> str:
-    """Return a table of lines that compute `y + x`, with the memory and the version of the result."""
+    """Return a table of lines that compute `y + x`: do they write in place, and do they increment the version?"""
     return _table(message("Line"), TARGETS, records, _target)
 
 
@@ -91,7 +92,7 @@ def expanded_table(records: Records) -> str:
 
 
 def overlaps_table(records: Records) -> str:
-    """Return a table of writes that read their target, with "right", "refuses", or the wrong numbers in bold."""
+    """Return a table of writes that read a part of their target: cells are "right", "refuses", or wrong numbers."""
     columns: dict[str, list[Text]] = {
         said(message("right is")): [_join_numbers(right) for _, right in OVERLAPS.values()]
     }
@@ -103,7 +104,7 @@ def overlaps_table(records: Records) -> str:
 
 
 def minitensors_answer(records: Records, question: str) -> Answer:
-    """Return minitensor's answer to a question, in the form of a record, by running the program recorded for Paddle."""
+    """Run Paddle's program for a question in minitensor, and return the answer in the form of a record."""
     asked = records["paddle 2.6.2"]["answers"][question]
     program = asked["program"].replace(
         "paddle.utils.dlpack.from_dlpack(paddle.utils.dlpack.to_dlpack(x))", "paddle.from_dlpack(x)"
@@ -126,7 +127,7 @@ def _table(first: Text, rows: Mapping[str, Text], records: Records, word: Callab
 
 
 def _answers(records: Records, questions: Iterable[str]) -> dict[str, list[Answer | None]]:
-    """Return the answers of each library and of minitensor, by the heading of the column."""
+    """Return the answers of each recorded library and of minitensor, by the headings of their columns."""
     answers = {
         f"{NAMES[record['library']]} {record['version']}": [record["answers"].get(each) for each in questions]
         for record in records.values()

@@ -1,8 +1,8 @@
 """Tables for the appendix on the articles: each claim with its verdict, the facts and the proof.
 
 ``facts/article-claims.json`` contains the claims, each with its proofs. A proof is a program that runs when the table
-is made, or an answer that was recorded from a framework. If a program's result differs from the recorded one, the build
-fails.
+is made, or a recorded answer of a framework. The build fails if the result of a program differs from the one in the
+file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from book_kit.tables.reference_tables import markdown, rounded
 from book_kit.tables.table_words import comma_list, said, semicolon_list, translated
 from memory_stage.messages import Text, capitalized, message
 
-#: The articles, by their names in the claims: the key in ``references.bib``, and the title in the book's words.
+#: Maps the name of an article in the claims to its key in ``references.bib`` and to the book's title for it.
 ARTICLES: dict[str, tuple[str, Text]] = {
     "guide": ("paddle-guide", message("Paddle's community guide")),
     "draft": ("paddle-draft", message("The draft for Paddle's community")),
@@ -40,15 +40,15 @@ ASKED = {
 def claims(root: Path) -> list[dict[str, Any]]:
     """Return all claims, in the order of the articles.
 
-    Each is a dict with ``article``, ``verdict``, ``claim``, ``so`` (the facts), ``proofs``, and the ``page`` and
-    ``place`` in the book that answer the claim.
+    A claim is a dict with ``article``, ``verdict``, ``claim``, ``so`` (the facts), ``proofs``, and the ``page`` and the
+    ``place`` in it where the book explains the facts.
     """
     found: list[dict[str, Any]] = json.loads((root / "facts" / "article-claims.json").read_text(encoding="utf-8"))
     return found
 
 
 def table(root: Path, article: str) -> str:
-    """Return the claims of one article as a Markdown table. Links in it are for a page in ``chapters``."""
+    """Return the claims of one article as a Markdown table. Its links work in a page of the folder ``chapters``."""
     lines = ["| " + " | ".join(map(said, HEADS)) + " |", "|---" * len(HEADS) + "|"]
     for claim in (claim for claim in claims(root) if claim["article"] == article):
         proofs = "<br>".join(_proof(root, proof) for proof in claim["proofs"])
@@ -75,10 +75,9 @@ def counts(root: Path) -> dict[str, dict[str, int]]:
 
 
 def shown(root: Path, proof: dict[str, Any]) -> str:
-    """Run the program of a proof and return its result as text. Its global names are ``mt`` and ``facts``, the folder
-    of records.
+    """Run the program of a proof and return its result as text. The policy and the device are restored afterwards.
 
-    The policy and the device are restored afterwards.
+    The program's global names are ``mt``, and ``facts``, which is the folder of records.
     """
     names: dict[str, Any] = {"mt": mt, "facts": root / "facts"}
     gc.collect()  # otherwise remains of an earlier error could be freed while the program counts bytes
@@ -136,7 +135,7 @@ def _proof(root: Path, proof: dict[str, Any]) -> str:
 
 
 def _times(root: Path, proof: dict[str, Any]) -> list[Text]:
-    """Return for each library the ratio of the times of two rows of a benchmark, as text."""
+    """Return a text for each library with a ratio of two times, which the library needs in two rows of a benchmark."""
     record = json.loads((root / proof["recorded"]).read_text(encoding="utf-8"))
     rows = {(row["name"], row["over"]): row["theirs"]["median"] for row in record["subjects"]["article"]["rows"]}
     first, second = proof["rows"]

@@ -1,8 +1,8 @@
 """Tables for the appendix on errors: each message with its library, the shortest program, and the remedy.
 
-The rows are read from ``facts/messages.json``, which contains the recorded messages; ``book/causes.json`` has the title
-and the prose of each cause. The programs of minitensor run again when a table is made, so that its messages are
-current.
+The rows are read from ``facts/messages.json``, which contains the recorded messages. ``book/causes.json`` has the title
+and the prose of each cause. The programs of minitensor run again when a table is made, so that minitensor's messages
+are current.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from book_kit.data.library_names import NAMES
 from book_kit.tables.table_words import comma_list, said
 from memory_stage.messages import default_language, message
 
-LONGEST = 420  # characters of a message; a longer one is cut, because its rest is advice about calls inside the library
+LONGEST = 420  # the most characters of a message: the rest of longer messages is advice on calls inside the library
 HEADS = (message("Message"), message("From"), message("The shortest program"), message("Write instead"))
 
-#: Parts in which two occurrences of one message may differ: numbers, and places inside the library.
+#: Matches the parts in which two occurrences of one message may differ: numbers, and places inside the library.
 CHANGES = re.compile(r"\s*\(at /\S+\)|\bpaddle\.Size\b|\d[\d,.]*")
 
 
@@ -36,10 +36,10 @@ class MessageRow:
         cause: a key of ``book/causes.json``.
         library: ``"torch"``, ``"paddle"``, ``"numpy"``, ``"cupy"`` or ``"minitensor"``.
         message: the whole recorded message.
-        program: the lines that raise the error, after the lines with which a program of the library begins.
-        instead: the programs to write instead, one for each intention.
-        source: the address of the report or of the library's source if the program was not run, or else "".
-        reported: the date of that report, or "".
+        program: the lines that raise the error. They follow the lines with which every program of the library begins.
+        instead: programs to write instead, one for each intention that a reader may have.
+        source: "" if the program was run. Otherwise the address of a report, or of the library's source code.
+        reported: the date of the report, or "" if there is no report.
         versions: the versions of the library in which the program was run.
     """
 
@@ -64,7 +64,7 @@ def core(message: str) -> str:
 
 
 def recorded(root: Path) -> list[MessageRow]:
-    """Return the different messages, sorted by library and then in the order of the record."""
+    """Return a row for each different message. Rows are sorted by library; then they have the order of the record."""
     found: dict[tuple[str, str], MessageRow] = {}
     records = json.loads((root / "facts" / "messages.json").read_text(encoding="utf-8"))
     order = ["torch", "paddle", "numpy", "cupy", "minitensor"]
@@ -86,7 +86,8 @@ def starts(root: Path) -> dict[str, str]:
 
 
 def said_now(start: str, program: str, names: dict[str, Any]) -> str | None:
-    """Run a program and restore the policy and the device. Return its error or its last warning; None without both.
+    """Run a program and restore the policy and the device. Return the program's error, or else its last warning, or
+    else None.
 
     Args:
         start: lines that run before the program; their warnings are ignored.
@@ -150,7 +151,7 @@ def table(root: Path, cause: str) -> str:
 
 
 def origin(row: MessageRow) -> str:
-    """Return the library of a message with its source: the versions that were run, or a link."""
+    """Return the library of a message, and the versions in which the program was run or a link to the source."""
     name = NAMES[row.library]
     if row.library == "minitensor":
         return name
@@ -176,7 +177,9 @@ def code(program: str) -> str:
 
 
 def _span(text: str) -> str:
-    """Return text as code in a cell: bars are escaped, and the fence is longer than any run of backticks."""
+    """Return text as code for a cell. Vertical bars are escaped, and the fence has more backticks than any sequence of
+    backticks in the text.
+    """
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     space = " " if "`" in (text[0], text[-1]) else ""
     return f"{fence}{space}{text}{space}{fence}".replace("|", "\\|")

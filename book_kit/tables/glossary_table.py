@@ -14,7 +14,9 @@ LIBRARIES = ("paddle", "torch", "numpy", "jax")
 
 
 def terms(root: Path) -> list[dict[str, Any]]:
-    """Return the terms in order, each with meaning, Chinese name, the libraries' words, and a page and place."""
+    """Return the terms in order. Each has its meaning, its Chinese name, the word of each library, and the page and the
+    place in it that explain the term.
+    """
     found: list[dict[str, Any]] = json.loads((root / "book" / "glossary.json").read_text(encoding="utf-8"))
     return found
 
@@ -25,8 +27,8 @@ def groups(root: Path) -> list[str]:
 
 
 def table(root: Path, group: str) -> str:
-    """Return the terms of one group as a Markdown table, with an anchor in each row. Links are for a page in
-    ``chapters``.
+    """Return the terms of one group as a Markdown table, with an anchor in each row. Its links work in a page of the
+    folder ``chapters``.
 
     The first column has the terms in the language of the page. In a Chinese page the third column has the English
     terms.

@@ -1,7 +1,7 @@
 """Tables for the appendix on names: the name of an operation in each library, and names that differ in meaning.
 
-The names are rows of :mod:`minitensor.paddle.names`. ``facts/names.json`` records the results of the other libraries;
-minitensor's results are computed by running the cells.
+A row of :mod:`minitensor.paddle.names` has a cell with a short program for each library. ``facts/names.json`` records
+the results of the other libraries, and minitensor runs its cells when a table is made.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from memory_stage.messages import Text, message, sentences
 from minitensor.paddle.missing import NOT_HERE
 from minitensor.paddle.names import ASKS, ROWS, STARTS, NameRow
 
-#: The answer of a cell that raised an error before it had computed one.
+#: The answer to a question that a cell left open, because it raised an error first.
 NOTHING = "nothing"
 
 
 @dataclass(frozen=True)
 class CellAnswer:
-    """The result of a cell: the type of its error, or "", and the values of the row's expressions."""
+    """The result of a cell: the type of its error ("" if there was none), and the values of the row's expressions."""
 
     error: str
     values: dict[str, Any]
 
     def to(self, ask: str) -> Any:
-        """Return the answer for a key of :data:`~minitensor.paddle.names.ASKS`; :data:`NOTHING` if there is none."""
+        """Return the answer to a question, a key of :data:`~minitensor.paddle.names.ASKS`, or :data:`NOTHING`."""
         return self.error or "none" if ask == "error" else self.values.get(ASKS[ask][1], NOTHING)
 
 
 def run(row: NameRow, library: str = "minitensor") -> CellAnswer:
-    """Run the cell for ``library`` with minitensor. A cell for PyTorch uses the names of ``minitensor.torch``.
+    """Run the row's cell for ``library`` in minitensor. A cell for PyTorch uses ``minitensor.torch``.
 
     Modes and devices are restored afterwards.
     """
@@ -61,12 +61,12 @@ def run(row: NameRow, library: str = "minitensor") -> CellAnswer:
 
 
 def _is_defined(expression: str, names: dict[str, Any]) -> bool:
-    """True if a cell has assigned its result ``z``, or the expression does not use it."""
+    """True if the expression can be evaluated: the cell has assigned ``z``, or the expression does not contain it."""
     return "z" in names or not re.search(r"\bz\b", expression)
 
 
 def recorded(facts: Path) -> dict[str, dict[str, CellAnswer]]:
-    """Return the recorded answers by library and version, then by row under ``"section: what"``.
+    """Return a dict from library and version to the recorded answers, by the :func:`key` of each row.
 
     Raises:
         ValueError: if a program of the table has changed since it was recorded.
@@ -94,7 +94,7 @@ def key(row: NameRow) -> str:
 
 
 def answers(row: NameRow, records: dict[str, dict[str, CellAnswer]]) -> dict[str, CellAnswer]:
-    """Return the answers of each library that has a name for the row, minitensor first."""
+    """Return the answers of each library that has a cell in the row, first minitensor's."""
     found = {"minitensor": run(row)} if "minitensor" in row.cells else {}
     for name in list(NAMES.values())[1:]:
         for title in sorted(records):
@@ -113,7 +113,7 @@ def alike(a: Any, b: Any) -> bool:
 
 
 def differing(row: NameRow, found: dict[str, CellAnswer]) -> list[str]:
-    """Return the questions of a row to which the libraries give different answers."""
+    """Return the questions of a row that not all libraries answer alike."""
     first, *others = found.values()
     return [ask for ask in row.ask if ask and not all(alike(other.to(ask), first.to(ask)) for other in others)]
 
@@ -132,7 +132,7 @@ def numbers() -> dict[str, int]:
 
 
 def names_table(section: str) -> str:
-    """Return a table of the names in one section in each library, with a number if the meaning differs.
+    """Return a table of the names in one section, by library. A row has a number if the names differ in meaning.
 
     A library that has no name in the section has no column.
     """
@@ -158,7 +158,7 @@ def _code(cell: str) -> str:
 
 
 def _number(row: NameRow) -> str:
-    """Link from a row to its line in the table of differences, which links back."""
+    """Return a link from a row to its line in the table of differences. That line has a link back."""
     if not row.note:
         return ""
     number = numbers()[key(row)]
@@ -197,7 +197,7 @@ def _answer_cell(ask: str, found: dict[str, CellAnswer]) -> str:
 
 
 def _in_words(ask: str, value: Any) -> Text:
-    """Return yes or no for the answer to a question, and any other value as code."""
+    """Return "yes" or "no" if ``ask`` is a yes-no question, and otherwise the value as code."""
     if ASKS[ask][0].endswith("?") and value in (True, False, "none"):
         return message("yes") if value is True else message("no")
     return f"`{rounded(value)}`"
@@ -241,7 +241,7 @@ def not_here_table() -> str:
 
 
 def tutorials_table(facts: Path) -> str:
-    """Return a table of the names in tutorials: the number that minitensor has, and those that it lacks."""
+    """Return a table of the names in tutorials: how many of them minitensor has, and which ones it lacks."""
     record = json.loads((facts / "tutorial-names.json").read_text(encoding="utf-8"))
     lines = (
         (

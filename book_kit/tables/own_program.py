@@ -1,7 +1,8 @@
-"""Programs of PyTorch and Paddle on the stage. They run now if the framework is installed; otherwise a record is shown.
+"""Stages of programs for PyTorch and Paddle. If the framework is installed, the program runs now; otherwise its record
+is shown.
 
 ``show("../facts/own-programs.json", "a recurrent state", "torch")`` returns the stage. ``explained`` returns the report
-that the command line prints on the program.
+on the program that the command line prints.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def explained(file: str | Path, name: str, library: str) -> str:
 
 
 def show(file: str | Path, name: str, library: str) -> Shown:
-    """Return the stage of a recorded program. It is in the notebook's language if the record has it, or else in
+    """Return the stage of a recorded program. The texts are in the notebook's language if the record has it, or else in
     English.
 
     Args:
@@ -93,7 +94,7 @@ def _find(file: Path, name: str, library: str) -> tuple[dict[str, Any], dict[str
 
 
 def titled(name: str, library: str) -> Text:
-    """Return the title of a program's stage with the library, because a page may show several libraries."""
+    """Return the title of a program's stage. It names the library, because a page may show stages of several."""
     program = TITLES.get(name, f"{name[0].upper()}{name[1:]}")
     return message("{program}, in {library}", program=program, library=NAMES[library])
 

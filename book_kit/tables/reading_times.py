@@ -1,4 +1,4 @@
-"""Reading times and addresses of the book's pages, for the page of learning paths in any language."""
+"""Reading times and addresses of the book's pages, for the pages on learning paths in each language."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDS_A_MINUTE = PUBLISHED_RATE // 2
 LINES_A_MINUTE = 20  # lines of code that the page shows
 MINUTES_AN_OUTPUT = 1  # a table, a figure or a printed output
 SECONDS_A_STEP = 10  # a step of a stage
-MINUTES_A_QUESTION = 1  # to decide, after reading it
+MINUTES_A_QUESTION = 1  # to choose an answer, after reading the question
 MINUTES_AN_EXERCISE = 8
 
 _QUESTION = re.compile(r"^predict\(", re.MULTILINE)
@@ -32,7 +32,7 @@ _WORD = re.compile(r"\S*\w\S*")
 
 
 def minutes(page: str) -> int:
-    """Return the minutes to read a page, to answer its questions and to step its stages, a multiple of 5.
+    """Return the minutes to read a page, to answer its questions and to step its stages, rounded to a multiple of 5.
 
     Folded boxes, sections that a reader may skip, and exercises are not counted.
 
@@ -47,7 +47,7 @@ def minutes(page: str) -> int:
 
 
 def exercise_minutes(page: str) -> int:
-    """Return the minutes to solve the exercises of a page, without its project, a multiple of 5.
+    """Return the minutes to solve the exercises of a page (but not its project), rounded to a multiple of 5.
 
     Args:
         page: the page's file without a suffix.
@@ -59,7 +59,7 @@ def exercise_minutes(page: str) -> int:
 
 
 def _english(page: str) -> str:
-    """Return the English text of a page of this folder, because a translation shows the times of the English page."""
+    """Return the English text of a page of this folder. A translated page shows the times of the English page."""
     file = Path(f"{page}.md")
     original = file if language().code == "en" else Path("../../chapters", file)
     return original.read_text(encoding="utf-8").partition("\n---\n")[2]
@@ -102,7 +102,7 @@ def _parse(source: str) -> ast.Module:
 
 
 def _question(tree: ast.Module) -> str:
-    """Return the text of a question: the strings of its call, without the keywords of the stage."""
+    """Return the text of a question: the strings in a call of ``predict``, except the keywords about a stage."""
     found = []
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "predict":
@@ -117,7 +117,7 @@ def _question(tree: ast.Module) -> str:
 
 
 def _steps(source: str, tree: ast.Module, programs: dict[str, int]) -> int:
-    """Return the steps of a cell's stage, counted as the lines of its programs."""
+    """Return the number of steps of a cell's stage, estimated as the number of lines of its programs."""
     if "%%stage" in source:
         return len([line for line in source.splitlines() if line.strip() and not line.startswith("%")])
     steps = 0

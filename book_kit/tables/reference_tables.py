@@ -1,7 +1,7 @@
 """Tables for the appendix on in-place operations.
 
-The saved values and the gradient rules are from the derivative table, the bytes from running the operations, and the
-names and numbers of other frameworks from recorded facts. Only the gradients of the few operations outside the
+The derivative table contains the saved values and the gradient rules, running the operations measures the bytes, and
+recorded facts have the names and numbers of other frameworks. Only the gradients of the few operations outside the
 derivative table are written by hand.
 """
 
@@ -29,7 +29,7 @@ from minitensor.paddle.left_out import LEFT_OUT
 PLACES = {"paddle.Tensor": Tensor, "paddle": mt, "paddle.nn.functional": mt.nn.functional}
 SHORT = {"paddle.Tensor": "Tensor", "paddle": "paddle", "paddle.nn.functional": "F"}
 
-#: Maps a name that is not in the derivative table to its effect on a gradient.
+#: Maps an operation that is not in the derivative table to its effect on the gradient.
 ELSEWHERE: dict[str, Text] = {
     "apply_": message("refused where `x` requires a gradient"),
     "cast_": message("`x: g`, in the old dtype"),
@@ -46,7 +46,7 @@ ELSEWHERE: dict[str, Text] = {
     "unsqueeze_": message("`x: g`, in the old shape"),
 }
 
-#: Words for the measurements in :mod:`~book_kit.data.sample_calls` and for the values that the engine saves.
+#: Translated words for the results of :mod:`~book_kit.data.sample_calls`, and for the values that the engine saves.
 WORDS = {
     "its input": message("its input"),
     "its output": message("its output"),
@@ -66,14 +66,14 @@ class OperationEntry:
 
     Attributes:
         places: the modules and classes of Paddle that have the name, in any version.
-        same_as: the operation that this name is an alias of, or "".
+        same_as: the operation of which this name is an alias, or "" if it is not an alias.
         signature: the signature in Paddle 3.3.1.
         gradient: the gradient rules, as Markdown.
         keeps: the values that are saved for backward, each as a key of :data:`WORDS` or as code.
-        held: how many copies of x stay allocated, measured now.
-        when: the number of copies if other operands require gradients, or "" if it is the same.
-        paddle, torch: the recorded number of copies; "–" if none was recorded.
-        differs: the numbers of the differences in :func:`numbered_differences`.
+        held: how many copies of x stay allocated in minitensor, measured now.
+        when: how many stay allocated if other operands require gradients, too. "" if the number is the same.
+        paddle, torch: how many stay allocated in these frameworks, as recorded. "–" if there is no record.
+        differs: the numbers of the operation's differences in :func:`numbered_differences`.
     """
 
     name: str
@@ -154,7 +154,10 @@ def _fact(facts: Path, file: str) -> Any:
 
 
 def signature(name: str, recorded: dict[str, Any]) -> str:
-    """Return the signature in Paddle 3.3.1 without types and ``name``. If Paddle hides it, return minitensor's."""
+    """Return the signature in Paddle 3.3.1, without types and the parameter ``name``.
+
+    If Paddle's signature is not known, return minitensor's.
+    """
     for text in recorded["signature_3.3.1"].values():
         if text.startswith("(") and "**kwargs" not in text:
             made: dict[str, Any] = {}
@@ -190,7 +193,10 @@ def keeps(name: str) -> tuple[str, ...]:
 
 
 def _when(name: str) -> str:
-    """Return the number of copies if another operand requires a gradient that depends on the overwritten values."""
+    """Return how many copies stay allocated if another operand requires a gradient, too, and names this operand.
+
+    The text is "" if their number is the same as without that gradient.
+    """
     row = row_of(name)
     if row is None or name.startswith(INTEGERS) or len(row.rules_in_place) < 2:
         return ""
@@ -208,7 +214,9 @@ def amount(copies: Fraction | None) -> str:
 
 
 def paddle_copies(facts: Path) -> dict[str, str]:
-    """Return the copies of x that Paddle 2.6.2 keeps, or Paddle 3.3.1 if 2.6.2 lacks the name or fails."""
+    """Return how many copies of x each operation keeps in Paddle 2.6.2. If no number is recorded for 2.6.2, the number
+    is that of 3.3.1.
+    """
     found: dict[str, str] = {}
     for version in ("2.6.2", "3.3.1"):
         for case in _fact(facts, f"goldens/paddle-{version}.json")["cases"]:
@@ -219,7 +227,7 @@ def paddle_copies(facts: Path) -> dict[str, str]:
 
 
 def torch_copies(facts: Path) -> dict[str, str]:
-    """Return the copies of x that PyTorch keeps, by Paddle's names."""
+    """Return how many copies of x each operation keeps in PyTorch, by Paddle's names of the operations."""
     paddles = {"mul_ by a constant tensor": "multiply_", "div_ by a constant tensor": "divide_", "sub_": "subtract_"}
     copies = _fact(facts, "torch-copies.json")["copies"]
     return {paddles.get(name, name): str(Fraction(held)) for name, held in copies.items()}
@@ -229,7 +237,9 @@ def torch_copies(facts: Path) -> dict[str, str]:
 
 
 def numbered_differences(facts: Path) -> Iterator[tuple[int, Any]]:
-    """Return the groups of ``differences.py`` in the folder of facts, with the numbers that the appendix gives them."""
+    """Return the groups of differences that ``differences.py`` in the folder ``facts`` lists, with their numbers in the
+    appendix.
+    """
     return enumerate(_differences(facts.resolve()).groups(), 1)
 
 
@@ -250,7 +260,7 @@ def markdown(heads: Iterable[Text], lines: Iterable[Iterable[Text]]) -> str:
 
 
 def rounded(value: Any) -> Any:
-    """Return a recorded value with four decimals: a float, or a list with floats, also in lists inside it."""
+    """Return a recorded value with all floats rounded to four decimals, in nested lists, too."""
     if isinstance(value, list):
         return [rounded(each) for each in value]
     return round(value, 4) if isinstance(value, float) else value
@@ -274,7 +284,7 @@ def _saved_cell(entry: OperationEntry) -> str:
 
 
 def changes_table(entries: Iterable[OperationEntry]) -> str:
-    """Return a table of each operation's changes to a tensor without a gradient, and of its gradient rule."""
+    """Return a table of operations: their gradient rules, and their changes to a tensor that requires no gradient."""
     heads = (message("Operation"), message("Gradient"), message("Version"), message("Storage"), message("Changes"))
     lines = (
         (_operation(each), each.gradient, *(WORDS.get(word, word) for word in changes(each.name)), _numbers(each))
@@ -284,7 +294,7 @@ def changes_table(entries: Iterable[OperationEntry]) -> str:
 
 
 def short_table(entries: Iterable[OperationEntry]) -> str:
-    """Return a table that contains only the names."""
+    """Return a table that contains only the operations and the numbers of their differences."""
     return markdown(
         (message("Operation"), message("Differs")), ((_operation(each), _numbers(each)) for each in entries)
     )

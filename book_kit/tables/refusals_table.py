@@ -1,7 +1,7 @@
-"""Tables of writes that PyTorch refuses and that minitensor runs, under PyTorch's names.
+"""Tables of writes that PyTorch refuses, and that ``minitensor.torch`` runs.
 
-The functions are those that ``explain`` mentions. Each line runs while the page is built, and its result is compared
-with PyTorch's answer in ``facts/learners.json``.
+The functions in the tables are those that ``explain`` mentions. Each line runs in minitensor while the page is built.
+PyTorch's answers are read from ``facts/learners.json``.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from memory_stage.explanation.minitensor.pytorch_refusals import SAVES
 from memory_stage.messages import message, then
 from minitensor import torch
 
-#: The group in the record of writes that read a part of the memory that they overwrite.
+#: How questions of the record begin if a write reads a part of the memory that it overwrites.
 OVERLAPS = "a part of itself: "
 PRINTED = "; print(x)"
-#: The group in the record of writes to a tensor that requires a gradient.
+#: How questions of the record begin if a write overwrites a tensor that requires a gradient.
 IN_PLACE = "in place on what requires a gradient: "
 BACKWARD = "; x.sum().backward(); print(w.grad)"
-#: Maps a part of PyTorch's error to the origin of the tensor, for which PyTorch refuses the write.
+#: Maps a part of PyTorch's error to the origin of the tensor. PyTorch refuses the write because of this origin.
 ORIGINS = {
     "This view is the output of a function that returns multiple views": message("one of several views"),
     "A view was created in no_grad mode": message("a view made under `no_grad`"),
@@ -32,19 +32,19 @@ ORIGINS = {
     "Inplace update to inference tensor": message("a tensor made in inference mode"),
     "Inference tensors cannot be saved": message("a tensor made in inference mode"),
 }
-#: Writes that overwrite an operand which PyTorch has saved for the same operation.
+#: Writes that overwrite an operand that PyTorch saves for the backward of the same write.
 ITSELF = ("x *= x", "x /= x", "x **= x", "x.mul_(x.detach())")
 
 
 def recorded(facts: Path) -> dict[str, dict[str, Any]]:
-    """Return PyTorch's answers, by question."""
+    """Return PyTorch's recorded answers, by their questions."""
     versions = json.loads((facts / "learners.json").read_text(encoding="utf-8"))
     found: dict[str, dict[str, Any]] = next(each["answers"] for each in versions.values() if each["library"] == "torch")
     return found
 
 
 def run(program: str) -> str:
-    """Run a recorded program under minitensor's PyTorch names. Return its output, or the type of its error."""
+    """Run a recorded program with ``minitensor.torch``. Return its output, or the type of its error."""
     own = program.replace("import torch.nn.functional as F", "F = torch.nn.functional")
     out = io.StringIO()
     try:
@@ -56,7 +56,7 @@ def run(program: str) -> str:
 
 
 def saved_table(records: dict[str, dict[str, Any]]) -> str:
-    """Return a table of functions, each with a later write that makes PyTorch's backward raise."""
+    """Return a table of functions. After each one, a write follows that makes PyTorch's backward raise an error."""
     lines, errors = [], set()
     for saved in SAVES.values():
         for part in saved.kept:
@@ -100,7 +100,9 @@ def made_table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def unseen_table(records: dict[str, dict[str, Any]]) -> str:
-    """Return a table of writes that read their target and whose result differs from that of reading a copy."""
+    """Return a table of writes that read a part of their target. In PyTorch, their result would differ if they read a
+    copy.
+    """
     lines = []
     for question, answer in records.items():
         plain = question.replace(".clone()", "")
@@ -123,7 +125,7 @@ def unseen_table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def _below(errors: set[str], table: str) -> str:
-    """Put the error that PyTorch raises for all lines of a table above the table.
+    """Return a table with a sentence above it about the error that PyTorch raises for every line.
 
     Raises:
         ValueError: if the lines have different errors.
@@ -134,7 +136,7 @@ def _below(errors: set[str], table: str) -> str:
 
 
 def _error_start(answer: dict[str, Any]) -> str:
-    """Return the beginning of PyTorch's error.
+    """Return the first part of PyTorch's error message.
 
     Raises:
         ValueError: if PyTorch raised no error.

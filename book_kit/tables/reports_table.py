@@ -1,6 +1,6 @@
-"""The table of public reports, with Python's error, the line from PyTorch's anomaly mode, and the explanation.
+"""The table of public reports: for each program Python's error, and the lines that anomaly mode and ``explain`` name.
 
-All answers are read from ``facts/public-reports.json``, which ``facts/public_reports.py`` records.
+All answers are read from ``facts/public-reports.json``. ``facts/public_reports.py`` records them.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def title_of(name: str) -> str:
 
 
 def library_of(name: str, record: Mapping[str, Any]) -> str:
-    """Return the library that a program uses: programs of NumPy were run beside PyTorch, and have an ``n`` in front."""
+    """Return the library that a program uses. Names of NumPy's programs, in PyTorch's record, begin with n."""
     return NAMES["numpy" if name.startswith("n") else record["library"]]
 
 

@@ -1,7 +1,7 @@
 """Translate the words of the tables to the language of the page.
 
 Words in the code of the tables are messages in the catalogue ``book_kit``. Texts in data files, such as the meanings of
-terms, are in the catalogue ``appendices``, whose keys are the English texts. :mod:`book_kit.tables.texts` lists these.
+terms, are in the catalogue ``appendices``: :mod:`book_kit.tables.texts` lists the English texts, which are its keys.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CATALOGUE = "appendices"
 
 
 def said(text: Text) -> str:
-    """Return a message in the language of the page; a string is returned unchanged."""
+    """Return a message in the language of the page. Return a string unchanged."""
     return render(text, default_language())
 
 
@@ -28,7 +28,7 @@ def translated(text: str, code: str | None = None) -> str:
 
 
 def comma_list(parts: Iterable[Text]) -> str:
-    """Return ``a, b, c`` for a list; "" for an empty list."""
+    """Return ``a, b, c`` for a list, and "" for an empty list."""
     return said(listed(parts)) if (parts := list(parts)) else ""
 
 
@@ -39,7 +39,7 @@ def semicolon_list(parts: Iterable[Text]) -> str:
 
 @cache
 def _language(code: str) -> Language:
-    """Return a language with the catalogue of the data files."""
+    """Return a language with the catalogue ``appendices``. A language without catalogues becomes English."""
     if code not in LOCALES:
         return ENGLISH
     return with_catalogues(code, [(CATALOGUE, LOCALE)])

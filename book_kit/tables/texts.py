@@ -14,7 +14,7 @@ from minitensor.paddle.left_out import LEFT_OUT
 from minitensor.paddle.missing import NOT_HERE
 from minitensor.paddle.names import ASKS, ROWS
 
-#: Matches a word of prose, and not code, a name or a number.
+#: Matches a word of prose: two or more small letters. Names, numbers and symbols alone need no translation.
 WORD = re.compile(r"\b[a-z]{2,}\b")
 
 

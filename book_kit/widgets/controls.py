@@ -1,4 +1,4 @@
-"""Controls for a measurement, which runs again each time a reader chooses other arguments.
+"""Controls for a measurement. The measurement runs again each time a reader chooses other arguments.
 
     def measured(size, operation):
         ...
@@ -7,9 +7,9 @@
     controls.show(measured, {"size": ["4 MiB", "64 MiB"], "operation": ["relu", "sin"]})
 
 * In a notebook each argument has a list to choose from (ipywidgets), above the figure of the last run.
-* A page has no kernel. It shows the figure of the first choices, or a row of buttons for the choices in ``on_page``,
-  whose figures are measured when the page is built. The buttons need no JavaScript. A notebook without ipywidgets shows
-  the same.
+* A page has no kernel. It shows the figure of the first choices, or if there is ``on_page``, a button and a figure for
+  each of its entries. These figures are measured when the page is built. The buttons need no JavaScript. A notebook
+  without ipywidgets shows the same.
 * If the measurement raises an error (out of memory, a refusal), the error is shown instead of the figure.
 """
 
@@ -30,13 +30,13 @@ _groups = itertools.count(1)
 
 
 class Controls:
-    """A measurement and its chosen arguments, which :func:`show` returns.
+    """A measurement with its chosen arguments, as :func:`show` returns it.
 
     Attributes:
         chosen: the present value of each argument, by name.
-        figure: the figure of the last run; None if it raised an error.
-        error: the error of the last run; None if it returned a figure.
-        widgets: the ``ipywidgets.Dropdown`` of each argument, by name; empty until a notebook shows them.
+        figure: the figure of the last run, or None if the run raised an error.
+        error: the error of the last run, or None if the run returned a figure.
+        widgets: the ``ipywidgets.Dropdown`` of each argument, by name. The dict is empty until a notebook shows them.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Controls:
         self.figure = self.error = None
         try:
             self.figure = self._measure(**self.chosen)
-        except Exception as error:  # the reader wants to see any error of the program
+        except Exception as error:  # an error of the measurement is a result that the reader wants to see
             self.error = error.with_traceback(None)  # a traceback would keep the tensors of the run alive
         if self._box is not None:
             for name, list_ in self.widgets.items():
@@ -78,7 +78,7 @@ class Controls:
                 raise ValueError(f"{name} must be one of {self._choices[name]}, not {value!r}")
 
     def _complete(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all arguments; those that are missing in ``chosen`` have their first choice."""
+        """Return all arguments. An argument that is missing in ``chosen`` gets its first choice."""
         self._check(chosen)
         return {name: chosen.get(name, values[0]) for name, values in self._choices.items()}
 
@@ -135,14 +135,14 @@ class Controls:
         }
 
     def _buttons(self) -> str:
-        """Return a radio button and a figure for each choice of the page; a style shows only the chosen figure."""
+        """Return a radio button and a figure for each entry of ``on_page``. A style shows only the chosen figure."""
         group = f"mt-choices-{next(_groups)}"
         buttons, figures, style = [], [], [f".{group} > div {{ display: none }}"]
         for number, (label, chosen) in enumerate(self._on_page.items()):
             name = f"{group}-{number}"
             checked = "" if number else " checked"
             button = f'<input type="radio" name="{group}" id="{name}"{checked}>'
-            # A narrow page cannot break the line between the two items of a flex box.
+            # In a flex box, a narrow page cannot break the line between a button and its label.
             look = "display: inline-flex; align-items: baseline; margin-right: 1.5em"
             buttons.append(f'<label style="{look}">{button}<span>{prose(label)}</span></label>\n')
             figure = self._measure(**chosen)
@@ -173,11 +173,12 @@ def show(
     """Return a measurement with a list of choices for each argument. Call this in the last line of a cell.
 
     Args:
-        measure: a function of the names in ``choices``, which returns a figure. It must not change the device or the
-            policy.
-        choices: the values of each argument, by name. The first ones are measured now, and a page shows their figure.
-        on_page: a dict of labels and choices that a page offers, each with its figure. An argument that is missing in a
-            choice has its first value.
+        measure: a function that returns a figure. Its arguments are the names in ``choices``. It must not change the
+            device or the policy.
+        choices: the values of each argument, by name. The measurement runs now with the first value of each argument,
+            and a page shows this figure.
+        on_page: maps the label of each button on a page to a dict of arguments for its figure. An argument that is
+            missing in the dict has its first value.
 
     Raises:
         ValueError: if an argument has no values, or ``on_page`` has a name or a value that is not in ``choices``.

@@ -2,8 +2,8 @@
 
     installed.show("../facts/views.json")
 
-``python -m facts check`` runs each framework in a separate process, so the notebook's process never imports it. For a
-framework that is not installed, the output mentions the version whose answers the page shows.
+``python -m facts check`` runs in a separate process for each framework, so the notebook's process never imports the
+framework. If a framework is not installed, the output only names the version whose answers the page shows.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class InstalledCheck:
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
-        """Return the lines as HTML paragraphs, whose text wraps."""
+        """Return the lines as HTML paragraphs. Long lines wrap."""
         lines = "".join(f"<p>{html.escape(line)}</p>" for line in self.lines)
         note = f'<div class="mt-note mathjax_ignore" style="font-size:14px">{lines}</div>'
         return page_assets("quiz.css", package="book_kit.web") + note

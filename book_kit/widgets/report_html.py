@@ -1,6 +1,6 @@
-"""A report of ``explain`` as an HTML table. Text of the program never becomes markup.
+"""A report of ``explain`` as an HTML table. Text from the program never becomes markup.
 
-Importing this module adds the HTML to reports, so that the engine needs no notebook code.
+Importing this module adds the HTML output to the class of reports, so that their package needs no code for notebooks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memory_stage.explanation.verdict import Verdict
 from memory_stage.messages import message, said, speaking
 from memory_stage.web.embed import page_assets, prose
 
-#: The marks of a verdict in addition to its word: a sign, and the class that gives it a colour.
+#: Maps a verdict to a sign that is shown before its word, and to the end of the CSS class that colours the cell.
 SIGNS = {
     Verdict.UNNOTICED: ("×", "bad"),
     Verdict.REFUSED: ("×", "bad"),
@@ -40,7 +40,10 @@ _HEADINGS = {
 
 
 def as_data(report: Report) -> dict[str, Any]:
-    """Return the report as plain data: the totals, the rows and the words after them. No text contains markup."""
+    """Return the report as plain data: the totals, the rows, the notes below them, and the meanings of the verdicts.
+
+    No text contains markup.
+    """
     used = [each for each in Verdict if any(row.verdict is each for row in report.rows)]
     with speaking(report.language):
         return {
@@ -52,7 +55,7 @@ def as_data(report: Report) -> dict[str, Any]:
 
 
 def as_html(report: Report) -> str:
-    """Return the report as HTML: the totals, the table and the words after it."""
+    """Return the report as HTML: the totals, the table, the notes below it, and the meanings of the verdicts."""
     data = as_data(report)
     with speaking(report.language):
         return _html_of(data)
@@ -67,8 +70,8 @@ def _html_of(data: dict[str, Any]) -> str:
     heads = "".join(f'<th scope="col" role="columnheader">{said(heading)}</th>' for heading in HEADS)
     body = "".join(map(_row_html, data["rows"]))
     return (
-        # The roles repeat those of the elements, because a narrow page shows these as blocks, which hides the table
-        # from a screen reader.
+        # A narrow page shows the elements of the table as blocks, which hides the table from a screen reader. Therefore
+        # the roles of the elements are written here again.
         f'{head}\n<table role="table"><thead role="rowgroup"><tr role="row">{heads}</tr></thead>\n'
         f'<tbody role="rowgroup">{body}</tbody></table>\n{rest}{_words_html(data["words"])}</div>'
     )

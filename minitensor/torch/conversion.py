@@ -124,7 +124,7 @@ def converter(name: str) -> Callable[[Tensor], Tensor]:
 
     convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = (
-        f"Return the tensor itself if it is {dtype}, else a {dtype} copy. Gradients flow through the copy."
+        f"Return the tensor itself if it is {dtype}, else a {dtype} copy of its shape. Gradients flow through the copy."
     )
     return convert
 

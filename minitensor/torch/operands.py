@@ -1,8 +1,8 @@
 """Check and convert the arguments of generated functions by PyTorch's rules.
 
 An operand may be a number, a numpy array or a tensor of either vocabulary, but not a list. A tensor without dimensions
-counts like a number: it does not change the dtype of a tensor with dimensions unless it is of a higher kind, such as a
-float beside integers.
+counts like a number: it changes the dtype of the result only if its dtype is of a higher kind than that of the tensors
+with dimensions, such as a float that is added to integers.
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ def as_operands(op: str, *given: Any) -> tuple[BaseTensor, ...]:
 
 
 def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[BaseTensor, ...]:
-    """Return tensors for the arguments of an in-place operation that writes the one at position ``target``.
+    """Return tensors for the arguments of an in-place operation that writes the argument at position ``target``.
 
     Raises:
-        TypeError: if that argument is not a tensor.
+        TypeError: if the argument to write is not a tensor.
     """
     x = given[target]
     if not isinstance(x, BaseTensor):
@@ -138,8 +138,8 @@ def _promote_all(dtypes: list[np.dtype]) -> np.dtype | None:
 def promoted_dtype(tensors: list[BaseTensor]) -> np.dtype:
     """Return the dtype of the result of an operation on ``tensors``.
 
-    Tensors with dimensions determine it. Tensors without dimensions, and then numbers, matter only if they are of a
-    higher kind.
+    Tensors with dimensions determine this dtype. Tensors without dimensions change it only if their dtype is of a
+    higher kind, and numbers change it after that by the same rule.
 
     https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
     """
@@ -154,17 +154,19 @@ def promoted_dtype(tensors: list[BaseTensor]) -> np.dtype:
 
 
 def promote(*operands: BaseTensor) -> tuple[BaseTensor, ...]:
-    """Return the operands converted to their promoted dtype, except a float32 number beside 16-bit floats."""
+    """Return the operands converted to their promoted dtype. A float32 number in an operation with 16-bit floats is not
+    converted.
+    """
     dtype = promoted_dtype(list(operands))
     return tuple(x if x._array.dtype is dtype or is_wide(x, dtype) else cast(x, dtype) for x in operands)
 
 
 def into(op: str, target: BaseTensor, other: BaseTensor) -> BaseTensor:
-    """Return ``other`` converted to the dtype in which an in-place operation on ``target`` needs it.
+    """Return ``other`` converted to the dtype that an in-place operation on ``target`` needs.
 
     Raises:
-        RuntimeError: if ``target`` cannot hold the result, because the result is of a higher kind, or because ``other``
-            is an integer that is too large.
+        RuntimeError: if ``target`` cannot hold the result: the dtype of the result is of a higher kind, or ``other`` is
+            an integer that is too large.
     """
     result = promoted_dtype([target, other])
     if kind_of(result) > kind_of(target._array.dtype):
@@ -207,7 +209,7 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
 
 
 def same_dtype(op: str, x: Any, source: Any) -> tuple[Any, Any]:
-    """Return ``x``, and ``source`` as a tensor of the dtype of ``x``. Only a number is converted.
+    """Return ``x``, and ``source`` as a tensor of the dtype of ``x``. A tensor of another dtype is not converted.
 
     Raises:
         RuntimeError: if ``source`` is a tensor of another dtype.
@@ -237,7 +239,7 @@ def as_index(op: str, index: Any, name: str = "index") -> BaseTensor:
 
 
 def flat_without_dim(op: str, x: Any, index: Any, dim: Any) -> tuple[Any, Any, Any]:
-    """Return ``x``, ``index`` and ``dim``; if ``dim`` is None, both tensors flattened, and their only dimension 0.
+    """Return ``x``, ``index`` and ``dim``. If ``dim`` is None, return the flattened tensors and 0 as the dimension.
 
     Raises:
         TypeError: if ``dim`` is None and ``x`` is not a tensor.
@@ -269,8 +271,8 @@ def check_target(x: BaseTensor, op: str) -> None:
     """Check that the in-place ``op`` may write ``x``. Called if ``x`` is a leaf or shares a history with its views.
 
     Raises:
-        RuntimeError: if ``x`` is a leaf that requires grad, or a view of one, or if elements of ``x`` or its base share
-            memory.
+        RuntimeError: if ``x`` is a leaf that requires grad, or a view of such a leaf, or if elements of the base of
+            ``x`` share memory.
     """
     if is_protected(x):
         raise leaf_written(op, x, is_view=type(x._node) is not Leaf)
@@ -282,7 +284,7 @@ def check_target(x: BaseTensor, op: str) -> None:
 
 
 def rounded(op: str, mode: Any) -> str:
-    """Return the name of the division that rounds by ``mode``: the in-place one if ``op`` ends with an underscore.
+    """Return the name of the division that rounds by ``mode``. If ``op`` is in-place, so is the division.
 
     Raises:
         RuntimeError: if ``mode`` is neither "floor" nor "trunc".
@@ -293,7 +295,7 @@ def rounded(op: str, mode: Any) -> str:
 
 
 def write_into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: Any) -> Any:
-    """Run the normal operation ``op`` and write its result into ``out``, which gets the shape of the result.
+    """Run the normal operation ``op`` and write its result into ``out``. ``out`` gets the shape of the result.
 
     Args:
         redirect: runs an operation by its name.
@@ -320,13 +322,13 @@ def write_into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: 
     try:
         return _write_results(op, redirect(op, *given, **named), out, targets)
     except BaseException:
-        # `out` is checked after the computation, which may have drawn random numbers.
+        # The computation may have drawn random numbers before `out` was refused.
         default_generator.set_state(before)
         raise
 
 
 def _write_results(op: str, result: Any, out: Any, targets: Any) -> Any:
-    """Write the result, or each of several, into its tensor in ``targets``."""
+    """Write the result into the tensor in ``targets``, or each of several results into its own tensor."""
     if isinstance(result, tuple) != isinstance(out, (tuple, list)):
         raise TypeError(
             f"{op}(): argument 'out' must be {'tuple of Tensors' if isinstance(result, tuple) else 'Tensor'}, not "
@@ -366,10 +368,10 @@ def no_bounds_error() -> RuntimeError:
 
 
 def clamp_by_tensors(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -> Any:
-    """Return ``x`` clamped to ``low`` and ``high``, at least one of which is a tensor with a bound for each element.
+    """Return ``x`` clamped to ``low`` and ``high``. At least one bound is a tensor, which is broadcast against ``x``.
 
-    Beside a number, a tensor without dimensions counts as a number, too. If ``op`` ends with an underscore, the result
-    is written into ``x``.
+    If the other bound is a number, a tensor without dimensions counts as a number, too. If ``op`` ends with an
+    underscore, the result is written into ``x``.
     """
     tensors = [bound for bound in (low, high) if isinstance(bound, BaseTensor)]
     if low is not None and high is not None and len(tensors) == 1:
@@ -401,7 +403,7 @@ def in_dtype(x: Any, dtype: Any) -> Any:
 
 
 def need_floats(op: str, x: Any) -> Any:
-    """Return ``x``; raise RuntimeError if it is a tensor that does not hold floats."""
+    """Return ``x``. Raise RuntimeError if it is a tensor that does not hold floats."""
     if isinstance(x, BaseTensor) and x._array.dtype not in FLOATS:
         raise RuntimeError(
             f"{op}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
@@ -411,9 +413,9 @@ def need_floats(op: str, x: Any) -> Any:
 
 
 def reduction_dims(x: Any, dim: Any) -> Any:
-    """Return ``dim``; raise TypeError if it is a bool or a tensor with dimensions.
+    """Return ``dim``. Raise TypeError if it is a bool or a tensor with dimensions.
 
-    For a tensor ``x`` without dimensions, which in PyTorch accepts 0 and -1, these numbers become ().
+    If ``x`` has no dimensions, PyTorch accepts 0 and -1 as ``dim``. The result is then ().
     """
     if isinstance(dim, bool) or (isinstance(dim, BaseTensor) and dim._array.ndim):
         raise TypeError(f"argument 'dim' must be tuple of ints, not {type(dim).__name__}")
@@ -448,13 +450,13 @@ def refuse_bool_subtraction(x: Any, y: Any) -> None:
 
 
 def need_floats_for_kernel(kernel: str, x: Any) -> None:
-    """Raise NotImplementedError if ``x`` does not hold floats; ``kernel`` is PyTorch's name in the message."""
+    """Raise NotImplementedError if ``x`` does not hold floats. The message names PyTorch's ``kernel``."""
     if isinstance(x, BaseTensor) and x._array.dtype not in FLOATS:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_NAMES[x._array.dtype]}'")
 
 
 def need_one_dim(op: str, dim: Any) -> Any:
-    """Return ``dim``; raise TypeError if it is a sequence, None or a bool."""
+    """Return ``dim``. Raise TypeError if it is a sequence, None or a bool."""
     if dim is None or isinstance(dim, (bool, list, tuple)):
         raise TypeError(f"{op}(): argument 'dim' must be int, not {type(dim).__name__}")
     return dim
@@ -470,7 +472,7 @@ def need_same_dtype(op: str, x: Any, second: Any, name: str = "end") -> None:
 
 
 def need_same_dtypes(op: str, *tensors: Any) -> None:
-    """Raise RuntimeError if the operands of a matrix product differ in dtype, unless autocast converts them, and
+    """Raise RuntimeError if the operands of a matrix product differ in dtype (unless autocast converts them). Raise
     NotImplementedError if they are bools.
     """
     dtypes = [x._array.dtype for x in tensors if isinstance(x, BaseTensor)]
@@ -491,9 +493,9 @@ def need_index_sequence(op: str, indices: Any) -> None:
 
 
 def as_long(x: Any, in_place: str) -> Any:
-    """Return ``x`` converted to int64 if it holds smaller integers or bools, because the dtype of their sums is int64.
+    """Return ``x``, converted to int64 if it holds other integers or bools: sums of integers and bools are int64.
 
-    In the in-place form, where ``in_place`` is "_", return ``x`` itself.
+    For the in-place form of an operation, ``in_place`` is "_", and the result is ``x`` itself.
     """
     if in_place or not isinstance(x, BaseTensor) or x._array.dtype in FLOATS:
         return x

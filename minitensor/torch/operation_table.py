@@ -1,7 +1,8 @@
-"""PyTorch's names and parameters for the rows of the derivative table, and its rules if they differ from Paddle's.
+"""PyTorch's names and parameters for the rows of the derivative table, and PyTorch's rules if Paddle's are different.
 
-A *spelling* gives a row PyTorch's names. It also replaces fields of the row if PyTorch computes another result
-(``round``) or derivative (at a tie of ``maximum``, at the bounds of ``clamp``), or saves other tensors (division).
+A *spelling* gives a row PyTorch's names. It also replaces fields of the row if PyTorch computes another result than
+Paddle (``round``) or another derivative (at a tie of ``maximum``, at the bounds of ``clamp``), or if it saves other
+tensors (division).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from minitensor.engine.saved.saved import FREED
 from minitensor.engine.table import ROWS, Row
 from minitensor.torch import kernels
 
-#: The engine's names of operands and arguments, with PyTorch's names for them.
+#: Maps the engine's names of operands and arguments to PyTorch's.
 RENAMED = {"x": "input", "y": "other", "axis": "dim", "arr": "input", "indices": "index"}
 
 
@@ -28,18 +29,18 @@ class Spelling:
 
     Attributes:
         names: PyTorch's names of the function; the first is the main one.
-        row: the row, with PyTorch's fields in place of Paddle's if they differ.
+        row: the row of the table. Fields that differ between PyTorch and Paddle are PyTorch's.
         parameters: the parameters before ``*``, as source text.
         keywords: the parameters after ``*``, as source text.
-        prologue: the first statements of the function; ``{_}`` becomes "_" in the in-place form, and "" in the normal.
-        renamed: the row's names of operands and arguments, with PyTorch's names for them.
+        prologue: the first statements of the function. ``{_}`` becomes "_" in the in-place form, and "" in the normal.
+        renamed: maps the row's names of operands and arguments to PyTorch's.
         out: True if the normal function has a keyword ``out``.
         found: the namespaces that contain the function. ``Tensor`` and ``Tensor_`` mean the normal and the in-place
             method, ``torch`` and ``torch_`` the functions of the module ``torch``, ``F`` and ``F_`` those of
-            nn.functional. ``F`` gives the normal function a keyword ``inplace``; ``f`` is ``F`` without it. A single
-            in-place name, such as ``abs_``, adds only that name to the module ``torch``.
-        grad_name: the name of ``grad_fn``, or a function that takes the node and returns the name; None if the name
-            follows from that of the row.
+            nn.functional. ``F`` gives the normal function a keyword ``inplace``, and ``f`` is ``F`` without this
+            keyword. A single in-place name, such as ``abs_``, adds only that name to the module ``torch``.
+        grad_name: the name of ``grad_fn``, or a function that takes the node and returns the name. If it is None, the
+            name is made from the row's name.
     """
 
     names: tuple[str, ...]
@@ -53,7 +54,7 @@ class Spelling:
     grad_name: str | Callable[[Node], str] | None
 
     def found_in(self, namespace: str) -> list[str]:
-        """Return the function's names in ``namespace``, a word of :attr:`found`; in-place names if it ends with "_"."""
+        """Return the function's names in ``namespace``, one of the words that :attr:`found` explains."""
         last = "_" if namespace.endswith("_") else ""
         if not (self.row.in_place if last else self.row.normal):
             return []
@@ -149,7 +150,7 @@ def _matmul_name(node: Node) -> str:
 def _reduction_name(name: str) -> Callable[[Node], str]:
     """Return a function that names the ``grad_fn`` of a reduction by its node.
 
-    The name ends in 0 for a reduction over all dimensions, and in 1 for one over some.
+    The name ends in 0 if all dimensions are reduced, and in 1 if the call names dimensions.
     """
     return lambda node: f"{name}Backward{0 if node.saved is FREED or node.saved[-2] is None else 1}"
 
@@ -268,8 +269,8 @@ spell("softmax", "softmax", "input, dim, dtype=None", found="Tensor torch",
 
 # ---------- networks ----------
 
-# As in PyTorch, a recorded gradient depends on the saved tensors, with the slope 0. At nan the slope of these functions
-# is 1, because their rules compare with the range where the slope is 0.
+# As in PyTorch, a recorded gradient depends on the saved tensors, but with the slope 0. At nan the slope of these
+# functions is 1, because their rules test for the range where the slope is 0, and every such test is false for nan.
 spell("relu", found=f"{_ALSO_IN_PLACE} F F_", rules={"x": "with_no_slope(where(out <= 0, 0, g), out)"})
 spell("relu6", "relu6", "input", out=False, found="F", grad_name="HardtanhBackward0",
       marks={"outside": "at_or_beyond_bounds(x, 0, 6)"}, rules={"x": "where(outside, 0, g)"})  # fmt: skip
@@ -305,7 +306,7 @@ spell("fill_diagonal", "fill_diagonal", "input, fill_value, wrap=False", renamed
 
 
 def _index(name: str, stores: str = "", how: str = "storable", index: str = "index") -> str:
-    """Return a prologue that checks ``index`` and, if ``stores`` names two operands, converts them with ``how``."""
+    """Return a prologue that checks ``index``. If ``stores`` names two operands, it converts them with ``how``."""
     text = f"{index} = as_index('{name}{{_}}', index)"
     return text if not stores else f"{text}\n{stores} = {how}('{name}{{_}}', {stores})"
 

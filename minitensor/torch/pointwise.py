@@ -22,10 +22,10 @@ from minitensor.torch.tensor import Tensor, as_torch
 
 
 def _common_dtype(*tensors: Tensor) -> dtype | None:
-    """Return the dtype to which operands are converted before the computation; None if all have it already.
+    """Return the dtype to which the operands are converted before the computation. None means that all have it already.
 
-    Without this conversion the product of two operands could overflow in 16 bits, or in a dtype that is narrower than
-    that of the result.
+    Without this conversion, the product of two operands could overflow in 16 bits, or in a dtype that is narrower than
+    the dtype of the result.
     """
     common = promoted_dtype(list(tensors))
     common = float32.numpy if common in HALVES else common
@@ -35,7 +35,7 @@ def _common_dtype(*tensors: Tensor) -> dtype | None:
 def _check_arguments(
     op: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any
 ) -> tuple[float, dtype | None]:
-    """Return the number ``value`` and the common dtype of the operands, after checking the arguments of ``op``."""
+    """Check the arguments of ``op``. Return the number ``value``, and the result of :func:`_common_dtype`."""
     need_tensor(op, tensor1, 2, "tensor1")
     need_tensor(op, tensor2, 3, "tensor2")
     value = number(op, "value", value)
@@ -45,7 +45,7 @@ def _check_arguments(
 
 
 def _add(op: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    """Return ``input`` plus ``value`` times the product (``op`` "mul") or quotient ("div") of the other operands."""
+    """Return ``input`` plus ``value`` times the product or quotient of the other operands: ``op`` is "mul" or "div"."""
     value, common = _check_arguments(f"addc{op}", input, tensor1, tensor2, value)
     if common is None:
         out = TABLE["add"](input, TABLE[op](tensor1, tensor2), alpha=value)
@@ -101,8 +101,8 @@ def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
     """Compute ``addcmul`` in place, with one write. Return ``input``, whose shape and dtype do not change.
 
     Raises:
-        RuntimeError: if a shape cannot be broadcast to that of ``input``, if the dtype of ``input`` cannot hold the
-            result, or if ``input`` is a leaf that requires grad.
+        RuntimeError: if a shape cannot be broadcast to the shape of ``input``, if the dtype of ``input`` cannot hold
+            the result, or if ``input`` is a leaf that requires grad.
     """
     return _add_in_place("mul", input, tensor1, tensor2, value)
 

@@ -3,9 +3,9 @@
     tensor([[ 0.1235, 100.5000],
             [ 2.0000,  -3.0000]], grad_fn=<MulBackward0>)
 
-The rules are those of PyTorch's ``torch/_tensor_str.py``: four decimals, exponents if the numbers differ widely, and
-only the ends of the dimensions of a large tensor. The numbers are followed by the device, the size and the dtype if
-they are unusual, and by the function that computed the tensor.
+The rules are those of PyTorch's ``torch/_tensor_str.py``: numbers have four decimals, or exponents if they differ
+widely, and of a large tensor only the ends of each dimension are printed. After the numbers, the text contains the
+device, the size and the dtype if they are unusual, and the function that computed the tensor.
 """
 
 from __future__ import annotations
@@ -49,16 +49,17 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set the options with which tensors are printed from now on. An omitted option keeps its value, except
-    ``sci_mode``, which becomes None.
+    """Set the options with which tensors are printed from now on. An omitted option does not change, except that
+    ``sci_mode`` becomes None.
 
     Args:
-        precision: the number of digits after the decimal point (4).
-        threshold: a tensor with more elements than this is summarized (1000).
-        edgeitems: the number of elements that a summary shows at either end of a long dimension (3).
-        linewidth: the number of characters after which a row continues on the next line (80).
-        profile: ``"default"``, ``"short"`` or ``"full"``: a set of options, which the other arguments override.
-        sci_mode: True to print numbers with exponents, False to print them without; None to decide by the numbers.
+        precision: the number of digits after the decimal point, at first 4.
+        threshold: a tensor with more elements than this is summarized, at first 1000.
+        edgeitems: the number of elements that a summary shows at either end of a long dimension, at first 3.
+        linewidth: the number of characters after which a row continues on the next line, at first 80.
+        profile: a set of options, ``"default"``, ``"short"`` or ``"full"``. The other arguments override its options.
+        sci_mode: True to print numbers with exponents, False to print them without exponents. If it is None, the
+            numbers decide.
 
     Raises:
         ValueError: if there is no such profile.
@@ -95,7 +96,7 @@ def printoptions(**given: Any) -> Iterator[None]:
 
 
 class _Numbers:
-    """The format of the numbers of one tensor: all are printed with the same width."""
+    """The format of the numbers of one tensor. All numbers of a tensor are printed with the same width."""
 
     def __init__(self, shown: np.ndarray) -> None:
         self.floating = shown.dtype in FLOATS

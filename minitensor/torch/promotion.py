@@ -16,8 +16,8 @@ from minitensor.torch.operands import kind_of, promoted_dtype
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """Return the dtype of the sum of two tensors or numbers.
 
-    A number, or a tensor without dimensions, changes the dtype only if it is of a higher kind than the other operand,
-    such as a float beside integers.
+    A number, or a tensor without dimensions, changes the dtype of a sum with a tensor only if it is of a higher kind,
+    such as a float that is added to integers.
 
     Raises:
         TypeError: if an argument is neither a tensor nor a number.
@@ -36,7 +36,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """Return the dtype of the sum of two tensors that have these dtypes and at least one dimension.
+    """Return the dtype of the sum of two tensors of the dtypes ``type1`` and ``type2``, both with dimensions.
 
     Raises:
         TypeError: if an argument is not a dtype.

@@ -1,4 +1,4 @@
-"""Random numbers: ``manual_seed``, ``rand``, ``randn`` and others. A seed gives the same numbers as in PyTorch."""
+"""Random numbers: ``manual_seed``, ``rand``, ``randn`` and others. PyTorch draws the same numbers for the same seed."""
 
 from __future__ import annotations
 
@@ -161,7 +161,8 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 
     Args:
         mean, std: numbers, or tensors with a mean and a standard deviation for each element of the result.
-        size: the shape if both are numbers; otherwise the shape is the broadcast shape of ``mean`` and ``std``.
+        size: the shape of the result if ``mean`` and ``std`` are numbers. Otherwise the result has their broadcast
+            shape.
 
     Raises:
         RuntimeError: if a standard deviation is negative, or the shapes cannot be broadcast.
@@ -194,7 +195,7 @@ def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
     """Return random zeros and ones in the shape and dtype of ``input``.
 
     Args:
-        input: for each element of the result, the probability that it is 1.
+        input: the probability of each element of the result to be 1.
 
     Raises:
         RuntimeError: if an element is not a probability.
@@ -216,7 +217,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 
     Raises:
         RuntimeError: if a weight is negative or not finite, if the weights of a row are all 0, or if ``num_samples``
-            exceeds their number and ``replacement`` is false.
+            exceeds the number of weights in a row and ``replacement`` is false.
         TypeError: if ``input`` is not a tensor.
     """
     need_tensor("multinomial", input)
@@ -246,7 +247,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         for row, limit, points in zip(chosen, limits, drawn, strict=True):
             row[:] = np.searchsorted(limit, points)
         chosen = chosen.reshape(*array.shape[:-1], num_samples)
-    else:  # draw exponential waiting times with the weights as rates, and choose the positions of the shortest ones
+    else:  # draw an exponential waiting time for each position, with its weight as the rate, and choose the shortest
         waited = input.new_empty(array.shape).exponential_(1.0, generator=generator)
         with np.errstate(all="ignore"):
             rate = array / host_array(waited._array)

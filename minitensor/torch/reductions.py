@@ -35,8 +35,8 @@ _add, _sub, _mul, _div, _gather = (TABLE[name] for name in ("add", "sub", "mul",
 
 _TRUTH = """
 Returns:
-    A tensor of bools (of uint8 if ``input`` holds uint8) of the shape of ``input`` without ``dim``, which has length 1
-    if ``keepdim`` is true; without ``dim``, of shape [].
+    A tensor of bools, or of uint8 if ``input`` holds uint8. With ``dim``, it has the shape of ``input`` without ``dim``
+    (or with length 1 along ``dim`` if ``keepdim`` is true). Without ``dim``, it has the shape [].
 
 Raises:
     IndexError: if ``input`` has no such dimension.
@@ -59,7 +59,7 @@ def _truth(name: str) -> Callable[..., Tensor]:
         return without_history(input, found, name)
 
     truth.__name__ = truth.__qualname__ = name
-    truth.__doc__ = f"Return True if {name} elements are true; with ``dim``, if {name} of those along it are.\n{_TRUTH}"
+    truth.__doc__ = f"Return True if {name} elements are true. With ``dim``, do so for each slice along it.\n{_TRUTH}"
     return truth
 
 
@@ -68,7 +68,7 @@ all, any_ = _truth("all"), _truth("any")
 
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """Return the number of elements that are not 0, along ``dim`` (one dimension or several; all by default). The
-    result is int64, of the shape of ``input`` without ``dim``; of shape [] if ``dim`` is None.
+    result is int64 and has the shape of ``input`` without ``dim``. If ``dim`` is None, it has the shape [].
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -84,8 +84,8 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """Return the number of times that each integer 0, 1, 2, ... occurs; with ``weights``, the sum of the weights of its
-    occurrences.
+    """Return how often each integer 0, 1, 2, ... occurs in ``input``. With ``weights``, return for each integer the sum
+    of the weights of the elements that are equal to it.
 
     Args:
         input: non-negative integers, shape [n].
@@ -93,7 +93,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         minlength: the smallest length of the result.
 
     Returns:
-        An int64 tensor, or with ``weights`` one of float64, or of float32 for float32 weights.
+        An int64 tensor. With ``weights``, it is float32 if the weights are float32, else float64.
 
     Raises:
         NotImplementedError: if the dtype is not an integer one.
@@ -137,8 +137,8 @@ class ValuesAndIndices(namedtuple("ValuesAndIndices", ("values", "indices"))):
 
 _ARG = """
 Returns:
-    An int64 tensor of the shape of ``input`` without ``dim``, which has length 1 if ``keepdim`` is true; without
-    ``dim``, a position in the flattened tensor, of shape [].
+    An int64 tensor of the shape of ``input`` without ``dim`` (or with length 1 along ``dim`` if ``keepdim`` is true).
+    Without ``dim``, it has the shape [] and contains a position in the flattened tensor.
 
 Raises:
     IndexError: if ``input`` has no such dimension, or no element.
@@ -148,12 +148,14 @@ Raises:
 
 _EXTREME = """
 Returns:
-    A tensor without dimensions; with ``dim``, a pair of values and indices (int64) of the shape of ``input`` without
-    ``dim``, which has length 1 if ``keepdim`` is true; for two tensors, a tensor of their broadcast shape.
+    A tensor without dimensions. With ``dim``, a pair of values and indices (int64) that have the shape of ``input``
+    without ``dim`` (or with length 1 along ``dim`` if ``keepdim`` is true). For two tensors, a tensor of their
+    broadcast shape.
 
 Raises:
     IndexError: if ``input`` has no such dimension.
-    RuntimeError: without ``dim``, if there is no element; for two tensors, if the shapes cannot be broadcast.
+    RuntimeError: if ``input`` has no element and no ``dim`` is given, or if the shapes of two tensors cannot be
+        broadcast.
     TypeError: if ``input`` is not a tensor.
 """
 
@@ -179,7 +181,7 @@ def _arg(name: str, extreme: str) -> Callable[..., Tensor]:
         return without_history(input, like(found, input._array), name)
 
     arg.__name__ = arg.__qualname__ = name
-    arg.__doc__ = f"Return the position of the {extreme} element along ``dim``; the first of equal ones.\n{_ARG}"
+    arg.__doc__ = f"Return the position of the {extreme} element along ``dim``, the first if several are equal.\n{_ARG}"
     return arg
 
 
@@ -201,7 +203,8 @@ def _of_equals(node: Node, _: int, u: Any) -> Any:
     return like(np.asarray(shares.sum(), host_array(u).dtype), u)
 
 
-#: An element, found by its value. All elements that are equal to it share its gradient; nan counts as equal to nan.
+#: The operation that returns an element with a given value. All elements with this value share its gradient equally.
+#: For this purpose, nan equals nan.
 EQUALS = NamedOperation("element", _to_equals, jvp=_of_equals, torch_name="MedianBackward0")
 
 
@@ -249,8 +252,8 @@ def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -
 
     extreme.__name__ = extreme.__qualname__ = name
     extreme.__doc__ = (
-        f"Return the {name} of all elements; with ``dim``, the values along it and their indices; for two tensors, "
-        f"the {name} of each pair of elements.\n{_EXTREME}"
+        f"Return the {name} of all elements. With ``dim``, return the {name} along it, and its indices. For two "
+        f"tensors, return the {name} of each pair of elements.\n{_EXTREME}"
     )
     return extreme
 
@@ -324,7 +327,7 @@ def std(
 
 
 def _root(x: Tensor) -> Tensor:
-    """Return the square root, whose gradient at 0 is 0 instead of inf."""
+    """Return the square root. Its gradient at 0 is 0 instead of inf."""
     is_zero = TABLE["eq"](x, 0)
     return TABLE["where"](is_zero, 0.0, TABLE["sqrt"](TABLE["where"](is_zero, 1.0, x)))
 
@@ -368,7 +371,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
     """Return the sum of all elements that are not nan, or of those along ``dim``, one dimension or several.
 
     Args:
-        dtype: the dtype of the result, to which the input is converted first.
+        dtype: the dtype of the result. The input is converted to it first.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -397,14 +400,14 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 
 
 def _dims(dim: Any, ndim: int) -> Any:
-    """Return ``dim``, one dimension or several, with negative numbers replaced. None, which means all, remains None."""
+    """Return ``dim``, one dimension or several, without negative numbers. None, which means all, remains None."""
     if dim is None:
         return None
     return [as_dim(each, ndim) for each in dim] if isinstance(dim, (list, tuple)) else as_dim(dim, ndim)
 
 
 def _highest(input: Tensor, dim: Any) -> Tensor:
-    """Return the largest element along ``dim``, which keeps length 1; 0 if there is no element."""
+    """Return the largest element along ``dim``, or 0 if there is no element. ``dim`` gets length 1."""
     if input._array.size == 0:
         return TABLE["sum"](input.detach(), dim, True)
     return TABLE["amax"](input.detach(), dim, True)
@@ -415,7 +418,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """Return the logarithm of softmax without intermediate overflow.
 
     Args:
-        dtype: the dtype of the result, to which the input is converted first.
+        dtype: the dtype of the result. The input is converted to it first.
 
     Raises:
         IndexError: if ``input`` has no such dimension.

@@ -1,8 +1,9 @@
 """Give the results of operations the same strides as in PyTorch.
 
 The result of an elementwise operation has its dimensions in the same memory order as the operands, as in PyTorch's
-TensorIterator: the result of ``x.T + 1`` is transposed. The results of other operations are contiguous, except for
-those in :data:`RULES`. A test compares the strides with those of PyTorch in ``facts/layouts.json``.
+TensorIterator: the result of ``x.T + 1`` is transposed. The results of other operations are contiguous, unless
+:data:`RULES` has another rule for the operation. A test compares the strides with PyTorch's, which are recorded in
+``facts/layouts.json``.
 """
 
 from __future__ import annotations
@@ -41,18 +42,18 @@ def _is_dense(array: Array) -> bool:
 
 
 def _broadcast_strides(array: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the strides of ``array`` broadcast to ``shape``; the stride is 0 along dimensions where it is repeated."""
+    """Return the strides that ``array`` has when it is broadcast to ``shape``: 0 along dimensions that repeat it."""
     missing = len(shape) - array.ndim
     own = zip(array.strides, array.shape, shape[missing:], strict=True)
     return (0,) * missing + tuple(0 if n == 1 != whole else stride for stride, n, whole in own)
 
 
 def _comes_later(strides: list[tuple[int, ...]], shape: tuple[int, ...], one: int, other: int) -> int:
-    """Return 1 if the dimension ``one`` of the result needs a larger stride than ``other``, -1 if a smaller one, 0 if
-    both orders are possible.
+    """Compare two dimensions of the result. Return 1 if the dimension ``one`` needs a larger stride than ``other``, -1
+    if it needs a smaller stride, and 0 if the comparison is undecided.
 
-    The first operand that is not repeated along either dimension decides. If its strides are equal, the shorter
-    dimension gets the smaller stride.
+    Operands that are repeated along one of the two dimensions are skipped. The first other operand decides by its
+    strides. If they are equal, the longer dimension gets the larger stride.
     """
     for each in strides:
         a, b = each[one], each[other]
@@ -68,8 +69,8 @@ def _comes_later(strides: list[tuple[int, ...]], shape: tuple[int, ...], one: in
 def order_of(operands: Sequence[Array], shape: tuple[int, ...]) -> list[int]:
     """Return the dimensions of a result from the innermost to the outermost, in the memory order of its operands.
 
-    As in PyTorch, this is an insertion sort: a comparison may be undecided, so the order is not transitive, and another
-    sort would give another result.
+    As in PyTorch, this is an insertion sort. Because a comparison may be undecided, the order is not transitive, and
+    another sorting method could have another result.
     """
     return _sort([_broadcast_strides(array, shape) for array in operands], shape)
 
@@ -89,9 +90,9 @@ def _sort(strides: list[tuple[int, ...]], shape: tuple[int, ...]) -> list[int]:
 
 
 def order_of_gradient(leaf: Array) -> tuple[int, ...] | None:
-    """Return the dimensions of the gradient of ``leaf`` from the outermost to the innermost.
+    """Return the memory order of the dimensions of the gradient of ``leaf``, from the outermost to the innermost.
 
-    None means a contiguous gradient, which PyTorch creates if the leaf is contiguous or has gaps.
+    None means that the gradient is contiguous. PyTorch creates such a gradient if the leaf is contiguous or has gaps.
     """
     if leaf.flags.c_contiguous or not _is_dense(leaf):
         return None
@@ -105,7 +106,7 @@ def in_order(result: Array, order: Sequence[int]) -> Array:
 
 
 def _with_strides(result: Array, strides: Sequence[int]) -> Array:
-    """Return a dense ``result`` with ``strides``, in elements. They may be others only for dimensions of length 1."""
+    """Return the dense ``result`` with ``strides``, in elements. Only dimensions of length 1 may get other strides."""
     wanted = tuple(s * result.itemsize for s in strides)
     if result.strides == wanted or not result.size:
         return result
@@ -118,9 +119,7 @@ def _strides_of(array: Array) -> list[int]:
 
 
 def _strides_in_order(shape: Sequence[int], order: Sequence[int]) -> list[int]:
-    """Return the strides, in elements, of an array without gaps whose dimensions have the order ``order``, innermost
-    first.
-    """
+    """Return the strides, in elements, of an array without gaps. ``order`` has its dimensions, innermost first."""
     strides, step = [1] * len(shape), 1
     for d in order:
         strides[d] = step
@@ -129,8 +128,9 @@ def _strides_in_order(shape: Sequence[int], order: Sequence[int]) -> list[int]:
 
 
 def _in_usual_order(result: Array, order: Sequence[int]) -> Array:
-    """Return ``result`` with its dimensions in the order ``order``, innermost first, and the strides of a new tensor:
-    itself, a view or a copy.
+    """Return ``result``, a view or a copy of it, with its dimensions in the order ``order``, innermost first.
+
+    Dimensions of length 1 get the strides that they have in a new tensor.
     """
     result = in_order(result, order)
     return _with_strides(result, _strides_in_order(result.shape, order)) if 1 in result.shape else result
@@ -142,14 +142,14 @@ def copied_in_order(array: Array, outward: Sequence[int]) -> Array:
 
 
 def view_strides(array: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the strides, in bytes, of a view of ``array`` in another shape; None if that needs a copy.
+    """Return the strides, in bytes, of a view of ``array`` in another shape. None means that the shape needs a copy.
 
-    As in PyTorch, each group of dimensions that is contiguous in itself is divided anew, from the last dimension to the
-    first. numpy decides in the same way, but gives dimensions of length 1 other strides.
+    As in PyTorch, each group of neighbouring dimensions that are contiguous with each other is divided into the new
+    dimensions, from the last to the first. numpy makes the same views, but gives dimensions of length 1 other strides.
 
     Args:
-        array: has at least one element.
-        shape: the lengths of as many elements.
+        array: an array with at least one element.
+        shape: the new shape, for the same number of elements.
     """
     old, strides = array.shape or (1,), array.strides or (array.itemsize,)
     new, at = [0] * len(shape), len(shape) - 1
@@ -157,7 +157,7 @@ def view_strides(array: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
     for d in range(len(old) - 1, -1, -1):
         ours *= old[d]
         if d > 0 and (old[d - 1] == 1 or strides[d - 1] == ours * base):
-            continue  # the group goes on
+            continue  # the previous dimension belongs to the same group
         while at >= 0 and (theirs < ours or shape[at] == 1):
             new[at] = theirs * base
             theirs *= shape[at]
@@ -169,8 +169,9 @@ def view_strides(array: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def register_strides(array: Array) -> Array:
-    """Return ``array``, the array of a new view. If numpy ignores that its strides are unusual, because they belong to
-    dimensions of length 1, set ``strided.unusual``.
+    """Return ``array``, the array of a new view, and set ``strided.unusual`` if its strides are unusual.
+
+    This concerns arrays that numpy calls contiguous: it ignores the strides of dimensions of length 1.
     """
     if not strided_tensors.unusual and 1 in array.shape and array.flags.c_contiguous:
         usual = _strides_in_order(array.shape, range(array.ndim)[::-1])
@@ -183,7 +184,7 @@ def register_strides(array: Array) -> Array:
 
 
 def contiguous(result: Array, operands: Sequence[Array]) -> Array:
-    """Return ``result`` in C order (last index fastest), with the strides of a new tensor: itself, a copy or a view."""
+    """Return ``result``, a copy or a view of it in C order (last index fastest), with the strides of a new tensor."""
     if not result.flags.c_contiguous:
         result = result.copy()
     if 1 not in result.shape:
@@ -208,7 +209,7 @@ def like_operands(result: Array, operands: Sequence[Array]) -> Array:
 
 
 def beside_number(result: Array, operands: Sequence[Array]) -> Array:
-    """Lay out an elementwise result of two operands. If only one is passed, the other is a number."""
+    """Lay out an elementwise result of two operands. If ``operands`` has only one, the other one is a number."""
     return like_operands(result, [*operands, _NUMBER][:2])
 
 
@@ -218,14 +219,14 @@ def without_numbers(result: Array, operands: Sequence[Array]) -> Array:
 
 
 def like_first(result: Array, operands: Sequence[Array]) -> Array:
-    """Lay out a copy of the first operand: with the same strides if that has no gaps, else in its memory order."""
+    """Lay out a copy of the first operand: with the operand's strides if it has no gaps, else in its memory order."""
     result, first = like_operands(result, operands[:1]), operands[0]
     return _with_strides(result, _strides_of(first)) if 1 in result.shape and _is_dense(first) else result
 
 
 def picked(result: Array, source: Array, axes: Sequence[int], index: Sequence[Array]) -> Array:
-    """Lay out ``result``, the elements of ``source`` that index arrays select, in the memory order of the dimensions
-    that are not indexed.
+    """Lay out ``result``, the elements of ``source`` that index arrays select. The dimensions that are not indexed have
+    the same memory order as in ``source``.
 
     Args:
         axes: the indexed dimensions of ``source``. If they are not adjacent, the dimensions of the index arrays come
@@ -245,16 +246,16 @@ def picked(result: Array, source: Array, axes: Sequence[int], index: Sequence[Ar
 
 
 def _is_contiguous_by_pixels(array: Array) -> bool:
-    """True if the elements of images are adjacent, with the channels innermost; strides of length-1 dimensions do not
-    count.
+    """True if the elements of images are adjacent, with the channels innermost. The strides of dimensions of length 1
+    may have any value.
     """
     return array.ndim == 4 and bool(array.transpose(_BY_PIXELS[::-1]).flags.c_contiguous)
 
 
 def is_channels_last(array: Array) -> bool:
-    """True if PyTorch sees the strides of ``array`` as those of images with the channels innermost in memory.
+    """True if PyTorch classifies ``array`` as images with the channels innermost in memory.
 
-    The shape of images is [images, channels, height, width]. The strides of dimensions of length 1 count, too.
+    The shape of images is [images, channels, height, width]. All strides matter, even of dimensions of length 1.
     """
     shape, strides = array.shape, array.strides
     if array.ndim != 4 or strides[1] == 0 or 0 in shape:
@@ -288,16 +289,18 @@ def by_columns(result: Array, operands: Sequence[Array]) -> Array:
 
 
 def attended(result: Array, operands: Sequence[Array]) -> Array:
-    """Lay out the result of an attention. PyTorch has a faster function for queries, keys and values of four dimensions
-    whose last one is contiguous, which keeps the memory order of the queries.
+    """Lay out the result of an attention.
+
+    If queries, keys and values have four dimensions, of which the last is contiguous, PyTorch calls a faster function.
+    Its result has the memory order of the queries.
     """
     is_fast = all(x.ndim == 4 and x.strides[-1] == x.itemsize for x in operands)
     return like_first(result, operands) if is_fast else contiguous(result, operands)
 
 
 def stacked(dim: int) -> Rule:
-    """Return the rule for tensors that are stacked along ``dim``: they are joined along this dimension, which is then
-    divided.
+    """Return the rule for tensors that are stacked along ``dim``. PyTorch joins them along the existing dimension
+    ``dim``, and then divides this dimension.
     """
 
     def lay_out(result: Array, operands: Sequence[Array]) -> Array:
@@ -313,8 +316,8 @@ def stacked(dim: int) -> Rule:
     return lay_out
 
 
-#: Layout rules of operations that differ from the defaults in :func:`rule_of`. The names are the engine's, or PyTorch's
-#: for operations that are not one row of the derivative table.
+#: Maps operations to layout rules that differ from the defaults in :func:`rule_of`. The names are the engine's, or
+#: PyTorch's for operations that are not a single row of the derivative table.
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("fill", "zero", "masked_fill", "tril", "triu", "softmax", "log_sigmoid"), contiguous),
     **dict.fromkeys(("sum", "mean", "max", "min", "prod", "cumsum", "cumsum_reversed", "cumprod"), contiguous),
@@ -330,15 +333,15 @@ RULES: dict[str, Rule] = {
 
 
 def rule_of(op: str) -> Rule:
-    """Return the layout rule for the results of an operation: the one in ``RULES``, or else ``like_operands`` for
-    elementwise rows and ``contiguous`` for others.
+    """Return the layout rule for the results of an operation. If ``RULES`` has none, it is ``like_operands`` for an
+    elementwise row of the derivative table, and ``contiguous`` for any other operation.
     """
     return RULES.get(op) or (like_operands if op in ROWS and ROWS[op].elementwise else contiguous)
 
 
 def arrange(out: Tensor, rule: Rule, *inputs: Tensor) -> Tensor:
-    """Return ``out``, which several operations computed from ``inputs``, in the layout that ``rule`` gives a single
-    operation on ``inputs``.
+    """Return ``out`` in the layout that ``rule`` gives to the result of one operation on ``inputs``. Several operations
+    have computed ``out`` from ``inputs``.
 
     ``out`` must be a new tensor to which nothing else refers, and the last operation must not have saved it.
     """

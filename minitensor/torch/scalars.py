@@ -1,4 +1,6 @@
-"""Round numbers in operations with floating-point tensors by PyTorch's rules, and refuse those that are too large."""
+"""PyTorch's rules for numbers in operations with floating-point tensors: how a number is rounded, and when it is too
+large.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,16 @@ from minitensor.engine.dtypes import FLOATS, HALVES, limits
 from minitensor.engine.operations.operands import NUMBERS
 from minitensor.torch.dtypes import C_NAMES
 
-#: Operations that convert a number beside 16-bit floats to float32. The others first round the number to 16 bits.
+#: Operations that convert a number to float32 if the tensor holds 16-bit floats. The others round it to 16 bits.
 _IN_FLOAT32 = frozenset(("multiply", "divide", "floor_divide", "trunc_divide", "lerp"))
-#: Operations that refuse a number beyond the largest one of the dtype. The others replace it by infinity.
+#: Operations that refuse a number larger than the largest of the dtype. The others replace such a number by infinity.
 _REFUSING = frozenset(("pow", "lerp"))
-#: The largest float16 number. Every floating-point dtype has numbers of this size.
+#: The largest float16 number. Every other floating-point dtype can hold it, too.
 _LARGEST_HALF = 65504
 
 
 def dtype_of_number(op: str, value: Any, beside: np.dtype) -> np.dtype:
-    """Return the dtype to which the operation ``op`` converts ``value`` beside floats of dtype ``beside``.
+    """Return the dtype to which ``op`` converts ``value`` if the other operand holds floats of the dtype ``beside``.
 
     Raises:
         RuntimeError: if that dtype cannot hold the number and the operation is in ``_REFUSING``.
@@ -35,9 +37,9 @@ def dtype_of_number(op: str, value: Any, beside: np.dtype) -> np.dtype:
 
 
 def check_range(value: Any, dtype: np.dtype) -> None:
-    """Raise RuntimeError if ``value`` is a finite number beyond the largest one of ``dtype``, a floating-point dtype.
+    """Raise RuntimeError if ``value`` is finite but larger, in absolute value, than all numbers of ``dtype``.
 
-    Values that are not numbers, and other dtypes, are not checked.
+    Nothing is checked if ``value`` is not a number, or if ``dtype`` is not a floating-point dtype.
     """
     if not isinstance(value, NUMBERS) or -_LARGEST_HALF <= value <= _LARGEST_HALF or dtype not in FLOATS:
         return
@@ -50,7 +52,7 @@ def check_range(value: Any, dtype: np.dtype) -> None:
 
 
 def check_numbers(x: Any, *values: Any, wide: bool = False) -> None:
-    """Raise RuntimeError if one of ``values`` is beyond the largest number of the dtype of ``x``.
+    """Raise RuntimeError if one of ``values`` is too large for the dtype of ``x``.
 
     Args:
         wide: True if the operation converts the numbers to float32 when ``x`` holds 16-bit floats.

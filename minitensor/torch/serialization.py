@@ -21,11 +21,12 @@ def save(obj: Any, f: Any) -> None:
     """Write tensors, state dicts and plain values to the file ``f``, a path or an open file.
 
     As in PyTorch, a storage is written once and completely. Therefore tensors that share memory share it again after
-    loading, and a small view needs as many bytes in the file as its whole storage; save ``x.clone()`` to avoid that.
-    Gradients and histories are not saved. The old file at a path is replaced only when the new one is complete.
+    loading. A small view needs as many bytes in the file as its whole storage. To avoid that, save ``x.clone()``.
+    Gradients and histories are not saved. An old file at the path is replaced only when the new one is complete.
 
     Raises:
-        TypeError: if a value is neither a tensor nor a plain value, such as a module (save its ``state_dict()``).
+        TypeError: if a value is neither a tensor nor a plain value. A module is refused, for example: save its
+            ``state_dict()``.
         RuntimeError: if the folder does not exist.
         AttributeError: if ``f`` is neither a path nor an open file.
     """
@@ -43,12 +44,13 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None) 
     """Return the content of a file that :func:`save` wrote. Tensors are created on the devices on which they were
     saved.
 
-    No code in such a file can run, with or without ``weights_only``.
+    Loading never runs code from the file, whether ``weights_only`` is true or false.
 
     Args:
         f: a path or an open file.
-        map_location: the device for all tensors; a dict from device to device, such as ``{"cuda:0": "cpu"}``; or a
-            function ``f(storage, device)``, which returns ``storage`` for the host or ``storage.cuda()`` for the GPU.
+        map_location: the device for all tensors, or a dict from device to device such as ``{"cuda:0": "cpu"}``, or a
+            function ``f(storage, device)``. The function returns ``storage`` for the host or ``storage.cuda()`` for the
+            GPU.
 
     Raises:
         OSError: if there is no such file.
@@ -95,7 +97,7 @@ def _parameter(x: BaseTensor, entry: dict[str, Any]) -> Parameter:
 
 
 class _Storage:
-    """The argument ``storage`` of a function ``map_location``. Its methods choose the device."""
+    """The argument ``storage`` of a function ``map_location``. The function calls a method of it to choose a device."""
 
     def __init__(self, place: str = "cpu") -> None:
         self.place = place

@@ -39,16 +39,16 @@ def part_of(x: Tensor, index: Any, op: View) -> Tensor:
 
 
 def expansion_of(x: BaseTensor, sizes: Sequence[int]) -> str:
-    """Return a call of ``expand`` in the notation of PyTorch's errors."""
+    """Return a call of ``expand`` as PyTorch's error messages write it."""
     return f"expand(torch.{SCALAR_NAMES[x._array.dtype]}Tensor{{{list(x._array.shape)}}}, size={shown(list(sizes))})"
 
 
 def expand(input: Tensor, *size: Any) -> Tensor:
-    """Return a view of shape ``size`` that repeats ``input`` without a copy, so that elements share memory.
+    """Return a view of shape ``size`` that repeats ``input`` without a copy. Repeated elements share memory.
 
     Args:
-        size: the new lengths, first those of additional dimensions. A dimension of length 1 may get any length; -1
-            means the present length.
+        size: the lengths of new dimensions in front, and then a length for each dimension of ``input``. A dimension of
+            length 1 may get any length. The length -1 leaves a dimension unchanged.
 
     Raises:
         RuntimeError: if a length other than 1 would change.
@@ -152,11 +152,14 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of the pieces along ``dim``: all of one size (the last may be smaller), or of the sizes in a list.
+    """Divide ``tensor`` along ``dim`` and return views of the pieces.
+
+    If the second argument is an integer, all pieces have this size, except that the last may be smaller. If it is a
+    list, it has the size of each piece.
 
     Raises:
-        RuntimeError: if the size is below 0, if it is 0 although the length is not, if a size in a list is below 0, or
-            if these sizes do not sum to the length.
+        RuntimeError: if a size is below 0, if the only size is 0 although the length is not, or if the sizes in a list
+            do not sum to the length.
         IndexError: if ``tensor`` has no such dimension.
     """
     need_dimension("split expects at least a 1-dimensional tensor", tensor)
@@ -188,16 +191,17 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     return tuple(pieces)
 
 
-#: The largest number of pieces of length 0; each piece is a tensor.
+#: The largest number of pieces of length 0. It is limited because each piece is a tensor.
 MOST_CHUNKS_OF_NOTHING = 1_000_000
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of at most ``chunks`` pieces of equal size along ``dim``; the last may be smaller. A dimension of
-    length 0 has ``chunks`` pieces of length 0.
+    """Divide ``input`` along ``dim`` into at most ``chunks`` pieces of equal size and return views of the pieces.
+
+    The last piece may be smaller. If the length of ``dim`` is 0, there are ``chunks`` pieces of length 0.
 
     Raises:
-        RuntimeError: if ``chunks`` is below 1, or above 1,000,000 and the length is 0.
+        RuntimeError: if ``chunks`` is below 1, or if it is above 1,000,000 although the length is 0.
         IndexError: if ``input`` has no such dimension.
     """
     need_dimension("chunk expects at least a 1-dimensional tensor", input)
@@ -226,10 +230,10 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """Return a view of the diagonal in the plane of two dimensions.
+    """Return a view of the diagonals of the matrices that two dimensions form.
 
     Returns:
-        A view without ``dim1`` and ``dim2``, whose last dimension is the diagonal. ``offset`` moves the diagonal.
+        A view without ``dim1`` and ``dim2``. A new last dimension contains the diagonal, which ``offset`` moves.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -266,7 +270,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 
 def _check_tensors(op: str, tensors: Any) -> list[Tensor]:
-    """Return ``tensors`` as a list; raise TypeError or RuntimeError unless it is a list of at least one tensor."""
+    """Return ``tensors`` as a list. Raise TypeError or RuntimeError unless it is a list of at least one tensor."""
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(
             f"{op}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
@@ -283,8 +287,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return the tensors concatenated along ``dim``, on a new storage.
 
     Args:
-        tensors: tensors whose shapes differ only along ``dim``. An empty vector fits every shape, and its dtype
-            takes part in the promotion to the dtype of the result.
+        tensors: tensors whose shapes differ only along ``dim``. An empty vector may be among tensors of any shape. Its
+            dtype influences the dtype of the result.
 
     Raises:
         RuntimeError: if the shapes do not fit, or if there is no tensor.
@@ -306,8 +310,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} for "
                     f"tensor number {i} in the list."
                 )
-    # As in PyTorch, an empty vector may be among tensors of more dimensions: it adds no elements, but its dtype counts,
-    # and it gets a gradient.
+    # As in PyTorch, an empty vector may be among tensors of more dimensions. It adds no elements, but it influences the
+    # dtype of the result, and it gets a gradient.
     empty = (*first[:dim], 0, *first[dim + 1 :])
     joined = [x.reshape(empty) if x._array.shape == (0,) and len(first) != 1 else x for x in given]
     return as_torch(joining.concat(joined, dim))
@@ -333,13 +337,13 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def repeat(input: Tensor, *sizes: Any) -> Tensor:
-    """Repeat ``input`` along each dimension and return the result as a copy. There is one number for each dimension.
+    """Repeat ``input`` along each dimension and return the result as a copy.
 
-    The length of the result along a dimension is that of ``input`` times the number.
+    The length of a dimension is multiplied by the number of repeats.
 
     Args:
-        sizes: integers. If there are more numbers than dimensions, ``input`` first gets dimensions of length 1 in
-            front.
+        sizes: integers: how often each dimension is repeated. If there are more of them than dimensions, ``input``
+            first gets dimensions of length 1 in front.
 
     Raises:
         RuntimeError: if a number is negative, or if there are fewer numbers than dimensions.
@@ -366,13 +370,13 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
-    """Repeat ``input`` along each dimension and return the result as a copy. There is one number for each dimension.
+    """Repeat ``input`` along each dimension and return the result as a copy.
 
-    The length of the result along a dimension is that of ``input`` times the number.
+    The length of a dimension is multiplied by the number of repeats.
 
     Args:
-        dims: integers. If there are more numbers than dimensions, ``input`` first gets dimensions of length 1 in front;
-            if there are fewer, they are for the last dimensions.
+        dims: integers: how often each dimension is repeated. If there are more of them than dimensions, ``input`` first
+            gets dimensions of length 1 in front. If there are fewer, only the last dimensions are repeated.
 
     Raises:
         RuntimeError: if a number is negative.
@@ -386,15 +390,15 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 
 
 def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-    """Return ``input`` with each position along ``dim`` repeated; without ``dim``, each element of the flattened
-    tensor. The result has the shape of ``input`` with another length along ``dim``.
+    """Return ``input`` with each position along ``dim`` repeated. Without ``dim``, repeat each element of the flattened
+    tensor. Only the length of ``dim`` changes.
 
     Args:
-        repeats: an integer, or a tensor of integers with one for each position or one for all.
-        output_size: ignored, because the length follows from ``repeats``.
+        repeats: an integer, or a tensor of integers: one for each position, or one for all positions.
+        output_size: ignored, because the length of the result follows from ``repeats``.
 
     Raises:
-        RuntimeError: if a number is negative, or if there are several, but not one for each position.
+        RuntimeError: if an integer in ``repeats`` is negative, or if there are neither one nor as many as positions.
         IndexError: if ``input`` has no such dimension.
         TypeError: if ``input`` is not a tensor.
     """
@@ -414,14 +418,15 @@ def _spread(x: BaseTensor, shape: list[int]) -> BaseTensor:
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Return a view for each vector, all of one shape; each repeats its vector along the other dimensions.
+    """Return a view of each vector. All views have one shape, with a dimension for each vector, and a view repeats its
+    vector along the dimensions of the others.
 
     Args:
         tensors: vectors, one by one or as one list, of lengths n, m, ...
         indexing: "ij", the default, for the shape [n, m, ...]; "xy" swaps the first two dimensions.
 
     Raises:
-        RuntimeError: if a tensor has more than one dimension, or if ``indexing`` is anything else.
+        RuntimeError: if a tensor has more than one dimension, or if ``indexing`` is neither "ij" nor "xy".
         TypeError: if an argument is not a tensor.
     """
     vectors = _check_tensors(
@@ -435,9 +440,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Return a view of the windows of ``size`` positions along ``dimension``, which begin ``step`` positions apart.
+    """Return a view of windows of ``size`` positions along ``dimension``. The windows begin ``step`` positions apart.
 
-    Windows overlap if ``step`` is below ``size``; in-place operations refuse such a view.
+    If ``step`` is below ``size``, the windows overlap, and in-place operations refuse the view.
 
     Returns:
         A view in which the length of ``dimension`` is the number of windows, and a new last dimension has the length

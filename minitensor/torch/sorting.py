@@ -1,6 +1,6 @@
 """Sort, reorder and deduplicate elements. The results are copies.
 
-Gradients flow through the elements, except those of ``unique``, but not through positions and counts. Paddle's
+Gradients flow through the returned elements, except those of ``unique``, but not through positions and counts. Paddle's
 functions have other arguments and results.
 """
 
@@ -30,7 +30,7 @@ _gather, _index_select = TABLE["gather"], TABLE["index_select"]
 
 
 def _pick(x: Tensor, dim: int, order: np.ndarray, name: str) -> Tensor:
-    """Return the slices of ``x`` along ``dim`` in the given order."""
+    """Return the slices of ``x`` along ``dim`` in another order. ``order`` has their positions."""
     index = without_history(x, like(order.astype(np.int64), x._array), name)
     return name_grad_fn(_index_select(x, dim, index), f"{name.capitalize()}Backward0")
 
@@ -51,14 +51,14 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
     for dim in given:
         dim = as_dim(dim, input._array.ndim)
         if not input._array.ndim:
-            continue  # without dimensions there is nothing to reverse
+            continue  # a tensor without dimensions accepts 0 and -1, but nothing is reversed
         out = _pick(out, dim, np.arange(input._array.shape[dim])[::-1], "flip")
     return result_strides.arrange(out, result_strides.like_first, input) if out is not input else TABLE["clone"](input)
 
 
 def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
-    """Return a copy with the elements shifted cyclically by ``shifts`` along ``dims``; without ``dims``, in the
-    flattened tensor. The result has the shape and dtype of ``input``.
+    """Return a copy with the elements shifted cyclically by ``shifts`` along ``dims``. Without ``dims``, they are
+    shifted in the flattened tensor. The result has the shape and dtype of ``input``.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -72,13 +72,13 @@ def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
     length = input._array.shape[dim]
     shift = shifts % (length or 1)
     out = _pick(input, dim, np.roll(np.arange(length), shift), "roll")
-    # PyTorch joins two parts. If one of them is empty, it does not see that they are images.
+    # PyTorch joins two parts, which preserves the layout of images. It does not if one of the parts is empty.
     return result_strides.arrange(out, result_strides.images, input) if shift else out
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """Return the positions of the elements in sorted order; equal elements keep their order. The result is int64, of
-    the shape of ``input``.
+    """Return the positions of the elements in sorted order. Equal elements keep their order. The result is int64 and
+    has the shape of ``input``.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -136,7 +136,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
         Two tensors of the shape of ``input`` with length k along ``dim``: the elements, and their positions (int64).
 
     Raises:
-        RuntimeError: if there are fewer elements than ``k``.
+        RuntimeError: if ``k`` is negative, or above the length of ``dim``.
         IndexError: if ``input`` has no such dimension.
         TypeError: if ``input`` is not a tensor.
     """
@@ -158,7 +158,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 
 def _no_derivative(name: str, torch_name: str) -> Operation:
-    """Return an operation that autograd records, and whose backward raises an error."""
+    """Return an operation for autograd to record. Its backward raises an error."""
 
     def backward(node: Node, g: Any) -> Any:
         raise NotImplementedError(
@@ -182,10 +182,10 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """Return the distinct values of ``input`` (or slices along ``dim``) in order.
+    """Return the distinct values of ``input`` in sorted order. With ``dim``, return the distinct slices along ``dim``.
 
     Returns:
-        The values; with ``return_inverse``, also the position of each element's value among them; with
+        The values. With ``return_inverse``, also the position of each element's value among the distinct values. With
         ``return_counts``, also the number of occurrences of each value. The values require grad if ``input`` does, but
         backward through them raises an error.
 
@@ -230,8 +230,8 @@ def _running(name: str, largest: bool) -> Callable[..., ValuesAndIndices]:
         return kind(name_grad_fn(values, f"{name.capitalize()}Backward0"), index)
 
     running.__name__ = running.__qualname__ = name
-    running.__doc__ = f"""Return the {"largest" if largest else "smallest"} of each element and those before it along
-    ``dim``, and its position; of equal elements the last.
+    running.__doc__ = f"""For each element, return the {"largest" if largest else "smallest"} among it and the elements
+    before it along ``dim``, and the position of this element. If several are equal, the position is that of the last.
 
     Returns:
         Two tensors of the shape of ``input``: the elements, and their positions (int64).
@@ -267,8 +267,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Kth
     """Return the ``k``-th smallest element along ``dim``, counted from 1, and its position.
 
     Returns:
-        Two tensors of the shape of ``input`` without ``dim``, which has length 1 if ``keepdim`` is true: the elements,
-        and their positions (int64).
+        Two tensors of the shape of ``input`` without ``dim`` (or with length 1 along ``dim`` if ``keepdim`` is true):
+        the elements, and their positions (int64).
 
     Raises:
         RuntimeError: if ``k`` is below 1, or above the length of ``dim``.
@@ -287,14 +287,14 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Kth
 
 
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Return the median of all elements; with ``dim``, the medians along it and their positions.
+    """Return the median of all elements. With ``dim``, return the medians along ``dim`` and their positions.
 
-    If there are two middle elements, the median is the lower one. It is nan if an element is nan. Without ``dim``,
-    equal elements share the gradient.
+    If there are two middle elements, the median is the lower one. If an element is nan, the median is nan. Without
+    ``dim``, all elements that equal the median share its gradient.
 
     Returns:
-        A tensor without dimensions; with ``dim`` two tensors of the shape of ``input`` without ``dim``, which has
-        length 1 if ``keepdim`` is true.
+        A tensor without dimensions. With ``dim``, two tensors of the shape of ``input`` without ``dim`` (or with length
+        1 along ``dim`` if ``keepdim`` is true).
 
     Raises:
         IndexError: if ``input`` has no such dimension, or if the dimension has length 0.
@@ -325,7 +325,9 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 def diff(input: Tensor, n: int = 1, dim: int = -1) -> Tensor:
-    """Return the differences of neighbours along ``dim``, computed ``n`` times. The result is ``n`` elements shorter.
+    """Return the differences of neighbours along ``dim``, differences of these differences, and so on ``n`` times.
+
+    Each time makes ``dim`` one element shorter.
 
     Raises:
         RuntimeError: if ``n`` is below 0, or ``input`` has no dimension.

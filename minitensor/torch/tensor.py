@@ -1,7 +1,7 @@
-"""The tensor of PyTorch's vocabulary: the engine's tensor under other names.
+"""The tensor of PyTorch's vocabulary: the engine's tensor with PyTorch's names.
 
-The class adds no state to the engine's, so :func:`as_torch` turns a tensor of the engine into one of this class without
-a copy. :mod:`minitensor.torch.assembly` adds operations, views, indexing and operators.
+The class adds no state to the engine's tensor, so :func:`as_torch` only changes the class of an object and copies
+nothing. :mod:`minitensor.torch.assembly` adds operations, views, indexing and operators.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from minitensor.torch.handles import RemovableHandle, call_after_accumulation
 
 
 class Tensor(BaseTensor):
-    """An n-dimensional array with a storage and a history, created by ``torch.tensor``, ``torch.zeros`` and others."""
+    """An n-dimensional array with a storage and a history. ``torch.tensor``, ``torch.zeros`` and others create it."""
 
     __slots__ = ()
 
@@ -38,7 +38,7 @@ class Tensor(BaseTensor):
     _layout_of = staticmethod(result_strides.rule_of)
 
     def __new__(cls, *given: Any) -> Any:
-        """Return a float32 tensor: ``torch.Tensor(data)`` copies data, and ``torch.Tensor(2, 3)`` has that shape."""
+        """Return a float32 tensor: a copy for ``torch.Tensor(data)``, the shape [2, 3] for ``torch.Tensor(2, 3)``."""
         if not given:
             return object.__new__(cls)
         return cls._create_from(*given)
@@ -81,7 +81,9 @@ class Tensor(BaseTensor):
     nelement = numel
 
     def stride(self, dim: int | None = None) -> Any:
-        """Return the stride of each dimension, or of ``dim``: the distance of neighbours in the storage, in elements.
+        """Return the strides of all dimensions, or the stride of ``dim``.
+
+        A stride is the distance, in elements, between neighbours along a dimension in the storage.
 
         Raises:
             IndexError: if the tensor has no such dimension.
@@ -95,7 +97,7 @@ class Tensor(BaseTensor):
         return steps[position]
 
     def storage_offset(self) -> int:
-        """Return the position of the first element in the storage, in elements."""
+        """Return the offset of the tensor's first element in the storage, counted in elements."""
         return self.offset
 
     @property
@@ -123,12 +125,12 @@ class Tensor(BaseTensor):
         return self._array.dtype in FLOATS
 
     def untyped_storage(self) -> StorageReference:
-        """Return a reference to the storage, whose size is counted in bytes."""
+        """Return a reference to the storage. It counts the storage's size in bytes, not in elements."""
         return StorageReference(self._storage, self)
 
     @property
     def _version(self) -> int:
-        """The number of writes so far to the storage, by all tensors that share its version."""
+        """The number of writes so far, counted together for all tensors that share the storage and its version."""
         return self._storage.version
 
     # ---------- gradient and history ----------
@@ -138,8 +140,8 @@ class Tensor(BaseTensor):
         """True if backward computes a gradient for this tensor. Setting it to True makes the tensor a leaf.
 
         Raises:
-            RuntimeError: if it is set to True and the tensor does not hold floats, to False on a non-leaf, or to
-                anything but a bool.
+            RuntimeError: if it is set to True although the tensor does not hold floats, to False although the tensor is
+                not a leaf, or to a value that is not a bool.
         """
         return self._current() is not None
 
@@ -181,12 +183,12 @@ class Tensor(BaseTensor):
         node = self._current()
         if node is None or type(node) is Leaf:
             return None
-        # After a write into the base, PyTorch recreates the ``grad_fn`` of a view from that of the base.
+        # After a write into the base, PyTorch gives a view a new ``grad_fn``, which reads the view from the base.
         return function_of(node, "AsStridedBackward0" if self._is_view() and node.op.name.endswith("_") else None)
 
     @property  # type: ignore[override]  # a gradient of this vocabulary
     def grad(self) -> Tensor | None:
-        """The gradient that backward accumulated, of this shape and dtype; None if there is none.
+        """The gradient that backward has accumulated, in the shape and dtype of this tensor. None if there is none.
 
         Raises:
             RuntimeError: if a tensor of another shape or dtype is set, or if this is not a leaf that requires grad.
@@ -261,8 +263,8 @@ class Tensor(BaseTensor):
         """Call ``hook(gradient)`` in backward. A tensor that the hook returns replaces the gradient.
 
         Raises:
-            RuntimeError: if the tensor does not require grad; in backward, if the hook returns a tensor of another
-                shape or dtype.
+            RuntimeError: if the tensor does not require grad. Backward raises it if the hook returns a tensor of
+                another shape or dtype.
             TypeError: if ``hook`` is not a function.
         """
         if self._current() is None:
@@ -275,17 +277,17 @@ class Tensor(BaseTensor):
         """Call ``hook(tensor)`` each time after backward has added to the gradient of this leaf.
 
         Raises:
-            RuntimeError: if the tensor is not a leaf, or does not require grad; in backward, if the hook returns a
-                value.
+            RuntimeError: if the tensor is not a leaf, or does not require grad. Backward raises it if the hook returns
+                a value.
         """
         return call_after_accumulation(self, hook)
 
     def detach(self) -> Tensor:
-        """Return a tensor of this shape that shares storage and version with this one and does not require grad."""
+        """Return an alias that does not require grad. It shares storage and version with this tensor."""
         return as_torch(BaseTensor.detach(self))
 
     def detach_(self) -> Tensor:
-        """Remove the history of this tensor, which then no longer requires grad, and return the tensor.
+        """Remove the history of this tensor, so that it no longer requires grad, and return the tensor.
 
         Raises:
             RuntimeError: if the tensor is a view.
@@ -305,7 +307,10 @@ class Tensor(BaseTensor):
 
     @property
     def _base(self) -> Tensor | None:
-        """The tensor of which this is a view; None if it is not a view. The garbage collector finds it."""
+        """The tensor of which this tensor is a view, or None if it is not a view.
+
+        No view refers to its base object, so the garbage collector searches for it.
+        """
         if not self._is_view():
             return None
         history = self._history
@@ -388,7 +393,9 @@ class Tensor(BaseTensor):
         return _as_class(type(self), BaseTensor.__copy__(self))
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
-        """Return a leaf on a copy of the whole storage, which other tensors of the same deep copy share.
+        """Return a leaf on a copy of the whole storage.
+
+        If one deep copy contains several tensors on this storage, their copies share the copied storage.
 
         Raises:
             RuntimeError: if the tensor is not a leaf.
@@ -419,7 +426,7 @@ class Tensor(BaseTensor):
                 other._put_gradient(copy.deepcopy(as_torch(gradient), memo), copies=False)
         return other
 
-    #: True if a deep copy also copies the gradient. For a parameter it does not.
+    #: True if a deep copy of the tensor also copies its gradient. It is False for parameters.
     _copies_gradient = True
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -437,7 +444,7 @@ class Tensor(BaseTensor):
 
 
 class StorageReference:
-    """A reference to a storage, which ``untyped_storage()`` returns. Two references to one storage are equal."""
+    """A reference to a storage, as ``untyped_storage()`` returns it. Two references to the same storage are equal."""
 
     __slots__ = ("_storage", "_tensor")
 
@@ -469,7 +476,10 @@ def as_torch(x: BaseTensor) -> Any:
 
 
 def as_result(x: BaseTensor) -> Any:
-    """Return ``x``, a view of a tensor that only its function has, as a PyTorch tensor that is no view."""
+    """Return the view ``x`` as a PyTorch tensor that is not a view.
+
+    The caller has created the base of ``x``, and nothing else refers to that base.
+    """
     if x._history is not None:
         x._node, x._history = x._current(), None
     return as_torch(x)

@@ -1,7 +1,7 @@
 """Create views: new tensors on existing storages.
 
-The in-place forms (``transpose_``, ``squeeze_``, ...) change shape and strides of the tensor itself. They write no
-element, but increment the version, as in PyTorch.
+The in-place forms (``transpose_``, ``squeeze_``, ...) change the shape and strides of the tensor itself. They write no
+elements, but increment the version, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from minitensor.torch.tensor import Tensor, as_torch
 
 
 class View(Reshaping):
-    """The operation of all views of one kind. ``torch_name`` is the name of the ``grad_fn`` of such a view."""
+    """The operation that autograd records for one kind of view. ``torch_name`` is the name of its ``grad_fn``."""
 
     __slots__ = ("torch_name",)
 
@@ -67,13 +67,13 @@ TRANSPOSE, TRANSPOSE_ = _other_order("transpose"), _other_order("transpose_", "T
 PERMUTE, T, T_ = _other_order("permute"), _other_order("t"), _other_order("t_", "TBackward1")
 SELECT, SLICE, DIAGONAL, ALIAS = _part("select"), _part("slice"), _part("diagonal"), _part("alias")
 SPLIT, SPLIT_SIZES, UNBIND = _part("split"), _part("split", "SplitWithSizesBackward0"), _part("unbind")
-#: PyTorch records the index in ``x[None]`` as ``unsqueeze``.
+#: The operation of ``x[None]``, which PyTorch records as ``unsqueeze``.
 NEW_DIMENSION = _part("unsqueeze")
 EXPAND = View("expand", lambda u, shape: repeated(u, shape), _expand_backward)
 
 
 def new_view(x: Tensor, array: np.ndarray, op: View, *saved: Any) -> Tensor:
-    """Return ``array``, a view of the array of ``x``, as a tensor on the storage of ``x``; autograd records ``op``."""
+    """Return ``array``, a view of the array of ``x``, as a tensor on the storage of ``x``. Autograd records ``op``."""
     return as_torch(view_of(x, register_strides(array), op, saved))
 
 
@@ -81,8 +81,8 @@ def new_view(x: Tensor, array: np.ndarray, op: View, *saved: Any) -> Tensor:
 
 
 def _complete(count: int, sizes: list[int]) -> tuple[int, ...]:
-    """Return the shape with -1 replaced by the missing length; raise RuntimeError if it is not one of ``count``
-    elements.
+    """Return the shape ``sizes`` with -1 replaced by the missing length. Raise RuntimeError if no such shape has
+    ``count`` elements.
     """
     if any(n < -1 for n in sizes):
         raise RuntimeError(f"invalid shape dimension {shown(min(sizes))}")
@@ -100,7 +100,7 @@ def _complete(count: int, sizes: list[int]) -> tuple[int, ...]:
 
 
 def _on_same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return ``array`` in another shape on the same memory, with PyTorch's strides; None if that needs a copy."""
+    """Return ``array`` in another shape on the same memory, with PyTorch's strides. None means that it needs a copy."""
     if array.size == 0 or (array.flags.c_contiguous and not strided.unusual):
         return array.reshape(shape)
     strides = view_strides(array, shape)
@@ -125,12 +125,13 @@ def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
     """Return a view of the elements in another shape, or of the bytes as another dtype.
 
     Args:
-        size: lengths whose product is the number of elements (one may be -1); or a dtype, as in
+        size: lengths whose product is the number of elements (one length may be -1), or a dtype, as in
             ``x.view(torch.int32)``. A view as another dtype does not require grad.
-        dtype: the dtype, if it is given by name.
+        dtype: the dtype, if it is passed as a keyword argument.
 
     Raises:
-        RuntimeError: if the shape needs a copy, or if the bytes do not divide into elements of the dtype.
+        RuntimeError: if the new shape needs a copy or has another number of elements, or if the bytes cannot be divided
+            into elements of the dtype.
         TypeError: if neither a shape nor a dtype is given, or both are.
     """
     given = size[0] if len(size) == 1 else None
@@ -156,7 +157,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     """Return the elements in another shape: a view if the memory allows it, else a copy.
 
     Args:
-        shape: lengths whose product is the number of elements; one of them may be -1 and is then computed.
+        shape: lengths whose product is the number of elements. One of them may be -1; it is then computed.
 
     Raises:
         RuntimeError: if the shape has another number of elements.
@@ -184,7 +185,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """Return the elements in the shape of ``other``.
+    """Return the elements in the shape of ``other``: a view if the memory allows it, else a copy.
 
     Raises:
         RuntimeError: if the shape has another number of elements.
@@ -197,7 +198,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Return the tensor with the dimensions from ``start_dim`` to ``end_dim`` merged into one.
 
-    If this is only one dimension, the result is the tensor itself.
+    If ``start_dim`` and ``end_dim`` are the same dimension, the result is the tensor itself.
 
     Raises:
         RuntimeError: if ``start_dim`` comes after ``end_dim``.
@@ -228,7 +229,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Return a view with the dimension ``dim`` split into several.
 
     Args:
-        sizes: lengths whose product is the length of ``dim``. One of them may be -1, which is computed.
+        sizes: lengths whose product is the length of ``dim``. One of them may be -1; it is then computed.
 
     Raises:
         RuntimeError: if the product of ``sizes`` is another number, or if -1 could be any length.
@@ -254,7 +255,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 
 def _without_ones(x: Tensor, dim: Any) -> np.ndarray:
-    array = x._array[...]  # a view, because `squeeze` returns an array without such dimensions itself
+    array = x._array[...]  # a new array object: `squeeze` returns the same object if there is nothing to remove
     shape = array.shape
     if dim is None:
         return array.squeeze()
@@ -270,7 +271,7 @@ def _choose_by_dim(dim: Any, of_all: View, of_one: View, of_several: View) -> Vi
 
 
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """Return a view without the dimensions of length 1; with ``dim``, an integer or several, without these only.
+    """Return a view without the dimensions of length 1. If ``dim`` names one dimension or several, remove only these.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -356,7 +357,7 @@ def _transpose_order(op: str, x: Tensor) -> tuple[int, ...]:
 
 
 def t(input: Tensor) -> Tensor:
-    """Return a view of a matrix with rows and columns exchanged; a vector or a number is returned unchanged.
+    """Return a view of a matrix with rows and columns exchanged. The view of a vector or a number has the same shape.
 
     Raises:
         RuntimeError: if the tensor has more than two dimensions.
@@ -379,7 +380,7 @@ def movedim(input: Tensor, source: int, destination: int) -> Tensor:
 
 
 def reverse_dims(x: BaseTensor) -> Tensor:
-    """Return a view with the dimensions in reverse order. As in PyTorch, it warns unless there are two or none."""
+    """Return a view with the dimensions in reverse order. As in PyTorch, warn unless there are 2 dimensions or none."""
     if x._array.ndim not in (0, 2):
         warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
@@ -403,9 +404,10 @@ def transpose_matrices(input: Tensor) -> Tensor:
 
 
 def count_as_write(x: BaseTensor, name: str) -> None:
-    """Increment the version of ``x`` by a write of no elements, as PyTorch does if the shape changes in place.
+    """Increment the version of ``x`` as a write does, but without writing elements. PyTorch does this if a shape
+    changes in place.
 
-    Backward then refuses tensors that were saved before.
+    Backward then refuses a saved tensor if it was saved before the change.
     """
     nothing = x._array[..., np.newaxis][..., :0]
     write(x._storage, nothing, name, None, lambda: None)
@@ -433,7 +435,7 @@ def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def t_(input: Tensor) -> Tensor:
-    """Exchange rows and columns of the matrix itself, without writing its memory: its shape [n, m] becomes [m, n].
+    """Exchange the rows and columns of the tensor itself, without writing its memory. The shape [n, m] becomes [m, n].
 
     Raises:
         RuntimeError: if the tensor has more than two dimensions, or is a leaf that requires grad, in grad mode.

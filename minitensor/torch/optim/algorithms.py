@@ -1,4 +1,4 @@
-"""Optimizers: each step writes a parameter once, in place, if it has a gradient.
+"""Optimizers. Each step writes every parameter that has a gradient once, in place.
 
 The options ``foreach``, ``fused`` and ``capturable`` are stored and have no effect.
 """
@@ -16,7 +16,7 @@ from minitensor.torch.optim.optimizer import Optimizer
 
 
 def _refuse_differentiable(differentiable: bool) -> bool:
-    """Return False; raise NotImplementedError if ``differentiable`` is true."""
+    """Return False. Raise NotImplementedError if ``differentiable`` is true."""
     if differentiable:
         raise NotImplementedError("differentiable must be False: minitensor does not record the steps of an optimizer")
     return False
@@ -29,7 +29,7 @@ def _refuse_negative(name: str, value: Any) -> None:
 
 
 def _flags(op: str, **given: Any) -> dict[str, bool]:
-    """Return the given flags as bools; raise TypeError if one is not True, False, 1 or 0."""
+    """Return the given flags as bools. Raise TypeError if one is not True, False, 1 or 0."""
     return {name: checks.flag(op, name, value) for name, value in given.items()}
 
 

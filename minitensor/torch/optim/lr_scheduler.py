@@ -32,7 +32,9 @@ __all__ = [
 
 
 class OneCycleLR(LRScheduler):
-    """Raise the rate to ``max_lr`` during the share ``pct_start`` of all steps, then lower it (Smith and Topin 2018).
+    """Raise the rate to ``max_lr`` in the first steps, then lower it (Smith and Topin 2018).
+
+    The share ``pct_start`` of all steps raises the rate.
 
     Args:
         max_lr: the highest rate, one for all groups.
@@ -139,17 +141,17 @@ class OneCycleLR(LRScheduler):
 
 
 class _OfSchedules(LRScheduler):
-    """A schedule that consists of others."""
+    """A schedule that consists of other schedules."""
 
     optimizer: Any
     _schedulers: list[LRScheduler]
 
     def get_lr(self) -> list[float]:
-        """Raise NotImplementedError, as in PyTorch: the rates are those of the schedules."""
+        """Raise NotImplementedError, as in PyTorch: the inner schedules compute the rates."""
         raise NotImplementedError(f"{self._op}: its schedules compute the rates; get_last_lr() returns them")
 
     def _take(self, optimizer: Any, schedulers: Any) -> None:
-        """Store the schedules, and the optimizer, which all of them must have."""
+        """Store the schedules and the optimizer. All schedules must belong to this optimizer."""
         op = self._op
         self._schedulers = checks.elements(op, "schedulers", schedulers, "schedules", LRScheduler)
         if not self._schedulers:
@@ -165,7 +167,7 @@ class _OfSchedules(LRScheduler):
             scheduler._undo_first_step()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state, with those of the schedules, without the optimizer."""
+        """Return the state with the states of the inner schedules, but without the optimizer."""
         own = {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "_schedulers")}
         return {**own, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
 
@@ -182,7 +184,9 @@ class _OfSchedules(LRScheduler):
 
 
 class ChainedScheduler(_OfSchedules):
-    """Let each of several schedules make its step in turn, so that each changes the rates that the one before it set.
+    """Let several schedules change the rates at every step, one after the other.
+
+    A schedule starts from the rates that the previous one has set.
 
     Raises:
         ValueError: if there is no schedule, or if they have different optimizers.
@@ -201,7 +205,7 @@ class ChainedScheduler(_OfSchedules):
 
 
 class SequentialLR(_OfSchedules):
-    """Use several schedules in turn; each of the ``milestones`` is the step at which the next schedule begins.
+    """Use several schedules in turn. At each step in ``milestones``, the next schedule begins.
 
     Raises:
         ValueError: if the number of milestones is not the number of schedules minus 1.
@@ -237,17 +241,17 @@ class SequentialLR(_OfSchedules):
         self._last_lr = scheduler.get_last_lr()
 
 
-class ReduceLROnPlateau:  # it counts steps and compares differently from Paddle's `ReduceOnPlateau`
+class ReduceLROnPlateau:  # unlike Paddle's `ReduceOnPlateau`, it is no schedule, and counts and compares differently
     """Multiply the rate by ``factor`` when a measure, such as the loss, has not improved for more than ``patience``
     steps. The program passes the measure to ``step``.
 
     Args:
         mode: "min" if a smaller measure is better, or "max".
-        threshold: the improvement that counts, relative to the best measure, or absolute with
-            ``threshold_mode="abs"``.
+        threshold: the smallest improvement that counts. It is a fraction of the best measure, or with
+            ``threshold_mode="abs"`` a difference from it.
         cooldown: the number of steps after a change of the rate in which a lack of improvement does not count.
-        min_lr: the lowest rate, one for all groups or one for each.
-        eps: the smallest change of the rate; a smaller one is omitted.
+        min_lr: the lowest rate, either one number for all groups or a list with a number for each group.
+        eps: a change of the rate is omitted if it is not larger than this number.
 
     Raises:
         ValueError: if ``factor`` is 1 or above, or a mode is unknown.

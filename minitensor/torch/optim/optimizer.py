@@ -73,7 +73,7 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient.
 
-        If ``closure`` is given, call it first, and return its result, the loss.
+        If ``closure`` is given, call it first, and return its result, which is the loss. Otherwise return None.
         """
         loss = None
         if closure is not None:
@@ -94,9 +94,9 @@ class Optimizer:
         raise checks.undefined(self, "_update")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of each parameter and the settings of each group. Parameters are represented by numbers.
+        """Return a dict of the state of each parameter and the settings of each group. Parameters have numbers in it.
 
-        The tensors of the state are not copied: the optimizer continues to write them.
+        The tensors of the state are not copied: later steps of the optimizer write into them.
         """
         every = [x for group in self.param_groups for x in group["params"]]
         numbers = {id(x): i for i, x in enumerate(every)}
@@ -106,8 +106,8 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load the state of each parameter, and copies of the settings. The parameters themselves do not change.
 
-        As in PyTorch, a tensor of the same dtype is not copied: two optimizers write the same averages after one has
-        loaded the ``state_dict()`` of the other without ``copy.deepcopy``.
+        As in PyTorch, a tensor of the right dtype is not copied. If one optimizer loads the ``state_dict()`` of another
+        without ``copy.deepcopy``, both write into the same averages from then on.
 
         Raises:
             ValueError: if the groups differ in number or length, or if an average differs from its parameter in shape.
@@ -152,5 +152,5 @@ class Optimizer:
 
 
 def _like_parameter(x: Any, value: Any) -> Any:
-    """Return ``value``, an average for ``x``, in the dtype and on the device of ``x``; a step count unchanged."""
+    """Return ``value`` in the dtype and on the device of ``x`` if it is an average; return a step count unchanged."""
     return value.to(x) if isinstance(value, BaseTensor) and value.ndim else value

@@ -1,4 +1,4 @@
-"""Learning-rate schedules that compute the rate of a step from its number and from the rate before it."""
+"""Learning-rate schedules that compute the rate of a step from the number of the step and from the previous rate."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from minitensor.torch.optim.optimizer import Optimizer
 
 
 class LRScheduler:
-    """Base class of schedules, which set ``lr`` of every group when they are created and at each ``step()``.
+    """Base class of schedules. They set ``lr`` of every group when they are created and at each ``step()``.
 
-    Most schedules change the present rate of a group. Therefore several schedules of one optimizer can make their steps
-    one after the other, and a rate that the program sets remains the basis of later ones. A subclass defines
-    ``get_lr()``.
+    Most schedules compute a new rate from the present rate of a group. Therefore several schedules can change the rates
+    of one optimizer one after the other, and if the program sets a rate, later rates are computed from it. A subclass
+    defines ``get_lr()``.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
-        last_epoch: the last step before an interruption. Each group then needs the rate with which it began, its
-            ``initial_lr``.
+        last_epoch: the number of the last step before an interruption; -1 at the start of a training. After an
+            interruption, each group needs an entry ``initial_lr``: the rate with which the training began.
 
     Raises:
         TypeError: if ``optimizer`` is not an optimizer.
         KeyError: if a group lacks ``initial_lr`` although ``last_epoch`` is given.
     """
 
-    #: True if a turn in :class:`SequentialLR` begins with the first rate, and False if it begins with the present one.
+    #: True if the schedule's turn in :class:`SequentialLR` begins with the first rate of each group, False if it begins
+    #: with the present rate.
     _begins_again = False
     _is_initial = False
 
@@ -46,7 +47,7 @@ class LRScheduler:
             group["initial_lr"] = base
         try:
             self._initial_step()
-        except BaseException:  # a refused schedule leaves the groups unchanged
+        except BaseException:  # leave the groups unchanged if the schedule cannot be created
             for group, old in zip(optimizer.param_groups, before, strict=True):
                 group.clear()
                 group.update(old)
@@ -65,7 +66,7 @@ class LRScheduler:
             self._is_initial = False
 
     def get_lr(self) -> list[float]:
-        """Return the rate of each group at step ``last_epoch``; its present rate is ``group["lr"]``."""
+        """Return the rate of each group at step ``last_epoch``. The present rate of a group is ``group["lr"]``."""
         groups = self.optimizer.param_groups
         return [self._rate(base, group["lr"]) for base, group in zip(self.base_lrs, groups, strict=True)]
 
@@ -77,7 +78,7 @@ class LRScheduler:
         """Set the rates of step ``epoch``.
 
         Raises:
-            TypeError, ValueError: if they are not numbers. Nothing has changed.
+            TypeError, ValueError: if a rate is not a finite number. Nothing has changed then.
         """
         before, self.last_epoch = self.last_epoch, epoch
         try:
@@ -97,7 +98,7 @@ class LRScheduler:
         self._step_count += 1
 
     def _begin_turn(self) -> None:
-        """Set the rates of step 0: the turn of this schedule in :class:`SequentialLR` begins."""
+        """Set the rates of step 0. :class:`SequentialLR` calls this method when the turn of this schedule begins."""
         for group, base in zip(self.optimizer.param_groups if self._begins_again else (), self.base_lrs, strict=False):
             group["lr"] = base
         self._is_initial = self._begins_again
@@ -107,7 +108,7 @@ class LRScheduler:
             self._is_initial = False
 
     def _undo_first_step(self) -> None:
-        """Count back the step that the constructor made."""
+        """Subtract the step that the constructor counted."""
         self.last_epoch -= 1
 
     def get_last_lr(self) -> list[float]:
@@ -128,7 +129,7 @@ class LRScheduler:
 
 
 class _OfFunctions(LRScheduler):
-    """A schedule that asks a function for each group.
+    """Base class of schedules that call a function for each group.
 
     Raises:
         ValueError: if there is not one function for each group.
@@ -152,7 +153,10 @@ class _OfFunctions(LRScheduler):
 
 
 class LambdaLR(_OfFunctions):
-    """The first rate times ``lr_lambda(step)``; ``lr_lambda`` may be a list with a function for each group."""
+    """Set the rate to the first rate times ``lr_lambda(step)``.
+
+    ``lr_lambda`` may be a list with a function for each group.
+    """
 
     def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
         self._start(optimizer, lr_lambda, last_epoch)
@@ -237,14 +241,15 @@ class CosineAnnealingLR(LRScheduler):
         if self._is_initial:
             return now
         step, quarter = self.last_epoch, math.pi / self.T_max
-        if (step - 1 - self.T_max) % (2 * self.T_max) == 0:  # the rate before was the lowest, so no factor raises it
+        if (step - 1 - self.T_max) % (2 * self.T_max) == 0:  # the previous rate was the lowest, no factor can raise it
             return now + (base - self.eta_min) * (1 - math.cos(quarter)) / 2
         factor = (1 + math.cos(quarter * step)) / (1 + math.cos(quarter * (step - 1)))
         return factor * (now - self.eta_min) + self.eta_min
 
 
 class LinearLR(LRScheduler):
-    """Change the factor of the first rate linearly from ``start_factor`` to ``end_factor`` in ``total_iters`` steps.
+    """Set the rate to the first rate times a factor, which changes linearly from ``start_factor`` to ``end_factor`` in
+    ``total_iters`` steps.
 
     Raises:
         TypeError: if ``optimizer`` is not an optimizer.
@@ -278,7 +283,7 @@ class LinearLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The first rate times ``factor`` in the first ``total_iters`` steps, then the first rate itself.
+    """Set the rate to the first rate times ``factor`` for ``total_iters`` steps, and then to the first rate itself.
 
     Raises:
         ValueError: if ``factor`` is not from 0 to 1.
@@ -343,7 +348,7 @@ class MultiplicativeLR(_OfFunctions):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Lower the rate to ``eta_min`` along half a cosine in ``T_0`` steps, and start again (Loshchilov and Hutter 2017).
 
-    Each of these periods is ``T_mult`` times as long as the one before it.
+    Each further period is ``T_mult`` times as long as the previous one.
 
     Raises:
         ValueError: if ``T_0`` or ``T_mult`` is not an integer of at least 1.

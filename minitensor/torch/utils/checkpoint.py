@@ -1,7 +1,7 @@
 """``torch.utils.checkpoint``: free the saved tensors of a part of the network, and recompute them in backward.
 
-Only the arguments of the part are saved. Backward runs the part again, with the same random numbers. It raises an error
-if a tensor that the part reads has been written since, because the result would differ.
+Only the arguments of the part are saved. Backward runs the part again, with the same random numbers. If a tensor that
+the part reads was written after the first run, backward raises an error, because the result would differ.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Return ``function(*args, **kwargs)``. Only the arguments are saved for backward, which calls the function again.
+    """Return ``function(*args, **kwargs)``. Only the arguments are saved for backward. Backward calls the function
+    again.
 
     Both values of ``use_reentrant`` do the same in minitensor: gradients reach the arguments and every other tensor
     that the function uses.
 
     Raises:
-        RuntimeError: in backward, if a tensor that the function reads has been written since.
+        RuntimeError: in backward, if a tensor that the function reads was written after the first call.
     """
     checks.function("checkpoint()", "function", function)
     preserve_rng_state = checks.flag("checkpoint()", "preserve_rng_state", preserve_rng_state)
@@ -55,7 +56,9 @@ def checkpoint(
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None) -> Any:
-    """Call a sequence of functions in ``segments`` parts, of which all but the last run under :func:`checkpoint`."""
+    """Call the functions in order, each with the result of the previous one. They are divided into ``segments`` parts,
+    and all parts except the last run under :func:`checkpoint`.
+    """
     given = functions.children() if hasattr(type(functions), "children") else functions
     steps = checks.elements("checkpoint_sequential()", "functions", given, "functions")
     for step in steps:
@@ -87,11 +90,11 @@ class _Repeatable(Repeatable):
     kind = Tensor
 
     def detached(self, x: BaseTensor, wants: bool) -> Tensor:
-        """Return an alias of ``x`` without its history, which requires grad if ``wants`` is true."""
+        """Return an alias of ``x`` without history. It requires grad if ``wants`` is true."""
         return as_torch(x.detach()).requires_grad_(wants)
 
     def back(self, outputs: list[Any], inputs: list[Any], grads: list[Any], recorded: bool, ends: list[Any]) -> Any:
-        """Return the gradients of ``outputs``, weighted with ``grads``, by ``inputs``; none flows through ``ends``."""
+        """Return the gradients by ``inputs`` of ``outputs`` weighted with ``grads``. None flows through ``ends``."""
         return grad(outputs, inputs, grads, recorded, recorded, allow_unused=True, no_grad_vars=ends)
 
     def random_state(self) -> Any:
@@ -104,7 +107,7 @@ class _Repeatable(Repeatable):
 
 
 class _Checkpoint(Function):
-    """The checkpointed part as one operation, whose inputs are its arguments and the other tensors that it uses."""
+    """The checkpointed part as one operation. Its inputs are the part's arguments and the other tensors it uses."""
 
     forward = staticmethod(Recomputed.forward)
 

@@ -1,7 +1,7 @@
 """``torch.utils.data``: data sets, orders of their samples, and batches.
 
-Random orders are the same as in PyTorch: the program's generator draws a seed, and a new generator with that seed draws
-the order.
+Random orders are the same as in PyTorch. For each, the default generator draws a seed, and a new generator with this
+seed draws the order.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ __all__ = [
 
 
 class TensorDataset(datasets.Rows):
-    """Row i of each of ``tensors`` is sample i: a view, or with ``share=False`` a copy (``share`` is an addition of
-    minitensor).
+    """A data set of the rows of ``tensors``: sample i is a tuple of the rows i of all tensors.
+
+    The rows are views, or copies with ``share=False``. PyTorch has no argument ``share``.
 
     Raises:
         TypeError, AssertionError: if the arguments are not tensors, or their first dimensions differ in length.
@@ -54,13 +55,13 @@ class SequentialSampler(samplers.InOrder):
 
 
 def _seed() -> int:
-    """Return a number of 63 bits from the program's generator."""
+    """Return a number of 63 bits from the default generator."""
     return int(default_generator.long_words(1)[0] % np.uint64(2**63))
 
 
 @checks.with_own_methods
 class RandomSampler(samplers.Shuffled):
-    """Every index once, in random order; with ``replacement``, independent random indices instead.
+    """Every index of a data set once, in random order. With ``replacement``, independent random indices instead.
 
     Raises:
         ValueError: if ``num_samples`` is below 1.
@@ -129,7 +130,7 @@ class WeightedRandomSampler(Sampler):
 
 @checks.with_own_methods
 class BatchSampler(samplers.Batches):
-    """Lists of ``batch_size`` indices that a sampler yields; the last may be shorter, unless ``drop_last`` removes it.
+    """Lists of ``batch_size`` indices from a sampler. With ``drop_last``, a shorter last list is left out.
 
     Raises:
         ValueError: if ``batch_size`` is not a positive integer.
@@ -139,10 +140,10 @@ class BatchSampler(samplers.Batches):
 def random_split(
     dataset: Any, lengths: Sequence[float], generator: Generator = default_generator
 ) -> list[datasets.Subset]:
-    """Split ``dataset`` at random into parts of the given ``lengths``, or shares of the data set that sum to 1.
+    """Split ``dataset`` at random into parts. ``lengths`` has the length of each part, or its share of the data set.
 
     Raises:
-        ValueError: if ``lengths`` sum neither to the length of the data set nor to 1.
+        ValueError: if ``lengths`` sum neither to the length of the data set nor, as shares, to 1.
     """
     datasets.need_samples("random_split()", dataset)
     generator = generator_of(generator)
@@ -162,9 +163,9 @@ def _join(samples: list[Any]) -> Any:
 
 
 def default_collate(batch: list[Any]) -> Any:
-    """Return a list of samples as a batch. Tensors, arrays and numbers are stacked, which copies them.
+    """Return a list of samples as a batch. Tensors, arrays and numbers are stacked into a new tensor.
 
-    Strings remain a list, and the parts of tuples and dicts are joined separately.
+    Strings remain a list. If the samples are tuples or dicts, each of their parts becomes a batch.
 
     Raises:
         TypeError: if a sample has another type.
@@ -176,23 +177,23 @@ def default_collate(batch: list[Any]) -> Any:
     return collated(batch, _join, "default_collate")
 
 
-class DataLoader(Loader):  # the frameworks share the meaning of most arguments, but not their order and checks
-    """Batches of ``dataset``, one after another.
+class DataLoader(Loader):  # PyTorch and Paddle share the meaning of most arguments, but not their order and checks
+    """An iterable over the batches of ``dataset``.
 
     Args:
         dataset: a Dataset, an IterableDataset, or anything with ``__getitem__`` and ``__len__``.
         batch_size: the number of samples in a batch; None returns single samples.
         shuffle: True for a new random order in each epoch.
-        sampler: yields the indices of samples in order; not allowed with ``shuffle``.
-        batch_sampler: yields lists of indices; not allowed with ``batch_size``, ``shuffle``, ``sampler`` or
-            ``drop_last``.
-        num_workers: must be 0, because this process makes each batch when it is requested.
-        collate_fn: makes a batch of a list of samples; :func:`default_collate` by default.
+        sampler: an iterable over the indices of samples in order. It is not allowed with ``shuffle``.
+        batch_sampler: an iterable over lists of indices. It is not allowed with ``batch_size``, ``shuffle``,
+            ``sampler`` or ``drop_last``.
+        num_workers: must be 0, because this process creates each batch when it is requested.
+        collate_fn: a function that returns a batch for a list of samples; by default :func:`default_collate`.
         pin_memory: has no effect.
-        drop_last: True to leave out a shorter last batch.
+        drop_last: True to leave out the last batch if it is shorter.
         generator: the generator that draws the order.
-        share: True for batches that are views of the tensors of a TensorDataset, False for copies in every case, also
-            with ``batch_size=None`` (an addition of minitensor).
+        share: True for batches that are views of the tensors of a TensorDataset. False for copies in every case, even
+            with ``batch_size=None``. PyTorch has no such argument.
 
     Raises:
         ValueError, TypeError: if arguments contradict each other, or if ``num_workers`` is above 0.
