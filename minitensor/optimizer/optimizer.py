@@ -39,9 +39,9 @@ class Optimizer:
 
     Args:
         learning_rate: a number of at least 0, which ``set_lr`` changes; or a scheduler of ``optimizer.lr``.
-        parameters: the tensors to update, as ``layer.parameters()`` returns them. One without a gradient, or with
+        parameters: the tensors to update, as ``layer.parameters()`` returns them. A tensor without a gradient, or with
             ``stop_gradient=True``, is skipped.
-        weight_decay: an L2 penalty: the parameter times this number is added to its gradient first. None means 0.
+        weight_decay: an L2 penalty: a step first adds the parameter times this number to its gradient. None means 0.
         grad_clip: limits gradients that are too large; see ``nn.ClipGradByNorm`` and similar classes.
 
     Raises:
@@ -155,7 +155,7 @@ class Optimizer:
                     watch.listener(TensorWritten(parameter, self._op, (parameter, gradient), None))
 
     def _gradients(self, ready: list[Any]) -> list[Array]:
-        """Return the arrays of the gradients, limited if there is a rule. No array shares memory with its parameter."""
+        """Return the gradients as arrays, limited by ``grad_clip``. No array shares memory with its parameter."""
         arrays = [gradient._array for _, _, gradient, *_ in ready]
         if self._clip is not None:
             arrays = self._clip(arrays)
@@ -246,8 +246,8 @@ class Optimizer:
     def set_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Continue from the ``state_dict`` of an optimizer of the same class. Its data is copied.
 
-        Entries that belong to no parameter of this optimizer cause a warning. They occur if a program creates its
-        network twice, because the parameters of the second network have other names.
+        Entries that belong to no parameter of this optimizer cause a warning. Such entries occur if a program creates
+        its network twice, because the parameters of the second network have other names.
 
         Raises:
             ValueError: if some averages of a parameter are missing, if an average has another shape than its parameter,

@@ -21,10 +21,10 @@ class RMSProp(Optimizer):
     :class:`Optimizer` for the other arguments.
 
     Args:
-        rho: the share of the old average squared gradient in the new one; at least 0, and below 1.
-        epsilon: a small number, added to the average before the root, as in Paddle.
-        momentum: the share of the last step that is added to this one.
-        centered: True to subtract the square of the average gradient first.
+        rho: the share of the old average squared gradient in the new average; at least 0, and below 1.
+        epsilon: a small number that is added to the average squared gradient before the root, as in Paddle.
+        momentum: the share of the last step that is added to this step.
+        centered: True to subtract the square of the average gradient from the average squared gradient first.
 
     Raises:
         TypeError, ValueError: as :class:`Optimizer` does, and if ``rho`` is not in [0, 1), or ``epsilon`` or

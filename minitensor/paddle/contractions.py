@@ -23,7 +23,7 @@ from minitensor.engine.views.reshaping import reshape, unsqueeze
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Return the sums of products that ``equation`` describes, over each letter that the result lacks.
+    """Return the products that ``equation`` describes, summed over each letter that the result lacks.
 
     Args:
         equation: letters for the dimensions of each operand, and after ``->`` those of the result: "ij,jk->ik". ``...``
@@ -103,11 +103,11 @@ def diag(x: Tensor, offset: int = 0, padding_value: float = 0, name: str | None 
 
 
 def inner(x: Tensor, y: Tensor) -> Tensor:
-    """Return the dot product of each vector along the last dimension of ``x`` with each one of ``y``. The shape of the
-    result is that of ``x``, then that of ``y``, both without the last dimension.
+    """Return the dot product of each vector along the last dimension of ``x`` with each such vector of ``y``. The shape
+    of the result is that of ``x``, then that of ``y``, both without the last dimension.
 
     Args:
-        x, y: of shapes [..., n] and [..., n]. If one of them has a single element, they are multiplied instead.
+        x, y: of shapes [..., n] and [..., n]. If ``x`` or ``y`` has a single element, they are multiplied instead.
 
     Raises:
         ValueError: if the last dimensions differ in length.
@@ -125,8 +125,8 @@ def inner(x: Tensor, y: Tensor) -> Tensor:
 
 
 def cdist(x: Tensor, y: Tensor, p: float = 2.0, name: str | None = None) -> Tensor:
-    """Return the p-norm of the difference of every row of ``x`` and every row of ``y``. Its gradient at 0 is 0. The
-    result has shape [..., n, m].
+    """Return the p-norm of the difference of every row of ``x`` and every row of ``y``. Where the norm is 0, its
+    gradient is 0. The result has shape [..., n, m].
 
     Args:
         x: of shape [..., n, k].
@@ -146,13 +146,13 @@ def cdist(x: Tensor, y: Tensor, p: float = 2.0, name: str | None = None) -> Tens
 
 
 def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
-    """Return a copy of ``x`` that is repeated along each dimension, as often as the number for this dimension says.
+    """Return a copy of ``x`` that is repeated along each dimension; ``repeat_times`` has a number for each dimension.
 
-    The length of the result along a dimension is that of ``x`` times the number.
+    The length of the result along a dimension is the length of ``x`` times the number.
 
     Args:
         repeat_times: integers, or a tensor of integers. If there are more numbers than dimensions, ``x`` first gets
-            dimensions of length 1 in front; if there are fewer, they are for the last dimensions.
+            dimensions of length 1 in front; if there are fewer numbers, they are for the last dimensions.
 
     Raises:
         ValueError: if a number is negative.
@@ -186,7 +186,8 @@ def repeat_interleave(x: Tensor, repeats: Any, axis: int | None = None, name: st
 
 
 def meshgrid(*args: Any, **named: Any) -> list[Tensor]:
-    """Return one tensor for each vector, all of one shape; each repeats its vector along the other dimensions.
+    """Return one tensor for each vector, all of the same shape. Each tensor repeats its vector along all dimensions but
+    one.
 
     Args:
         args: vectors, one by one or as one list, of lengths n, m, ...
@@ -292,8 +293,8 @@ def isclose(
 
 
 def diff(x: Tensor, n: int = 1, axis: int = -1, name: str | None = None) -> Tensor:
-    """Return the differences of neighbours along ``axis``, taken ``n`` times. The result has the shape of ``x``, but
-    ``n`` shorter along ``axis``.
+    """Compute the differences of neighbours along ``axis``, ``n`` times in succession. The result has the shape of
+    ``x``, but is ``n`` shorter along ``axis``.
 
     Raises:
         ValueError: if ``n`` is below 1.

@@ -28,7 +28,7 @@ def unique(
     """Return the distinct values of ``x``, or its distinct slices along ``axis``, in ascending order.
 
     Args:
-        dtype: of positions and counts, int32 or int64.
+        dtype: the dtype of the positions and counts: int32 or int64.
 
     Returns:
         The n values, of shape [n]. With ``axis``, the n slices: a tensor of the shape of ``x``, except for length n
@@ -103,8 +103,8 @@ def nonzero(x: Tensor, as_tuple: bool = False) -> Any:
 
 
 def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0, name: str | None = None) -> Tensor:
-    """Return the number of times that each integer 0, 1, 2, ... occurs; with ``weights``, the sum of the weights of its
-    occurrences.
+    """Return the number of times that each integer 0, 1, 2, ... occurs in ``x``; with ``weights``, the sum of the
+    weights of all its occurrences.
 
     Args:
         x: integers of at least 0, of shape [n].

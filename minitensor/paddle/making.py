@@ -27,8 +27,8 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
 
     Args:
         x: a tensor, an array, a list or a number.
-        output: a tensor of the shape and dtype of ``x``. Paddle changes the shape and dtype of ``output`` to those of
-            ``x``; minitensor refuses others.
+        output: a tensor of the shape and dtype of ``x``. If they differ, Paddle changes the shape and dtype of
+            ``output`` to those of ``x``, and minitensor raises an error.
 
     Raises:
         ValueError: if the shapes differ, or if ``output`` is a leaf that needs a gradient.
@@ -85,8 +85,8 @@ def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None) -> Ten
 
 
 def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
-    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included, with ``dtype`` or float32. The
-    result has shape [num].
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included. The result has shape [num], and
+    is float32 unless ``dtype`` is given.
 
     Raises:
         ValueError: if ``num`` is below 1.
@@ -127,8 +127,8 @@ def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any
 
 
 def randperm(n: int, dtype: Any = None) -> Tensor:
-    """Return the integers from 0 to ``n`` (excluded) in random order. The result has shape [n], with ``dtype`` or
-    int64.
+    """Return the integers from 0 to ``n`` (excluded) in random order. The result has shape [n], and is int64 unless
+    ``dtype`` is given.
 
     Raises:
         ValueError: if ``n`` is negative.

@@ -1,6 +1,6 @@
 """Errors for missing names, with the nearest existing name.
 
-They are created only after a look-up has failed, so that access to existing names takes no longer.
+An error is created only after a look-up has failed, so this does not slow down access to existing names.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ def left_out_layers(d: str, attention: str) -> dict[str, str]:
     """Return the functions and layers that minitensor deliberately lacks, each with the reason or an alternative.
 
     Args:
-        d: the last letter of names such as ``Conv1D``: "D" in Paddle, "d" in PyTorch.
+        d: the last letter of names such as ``Conv1D`` in this framework: "D" in Paddle, "d" in PyTorch.
         attention: the framework's name of the layer with several attention heads.
     """
     of_one_dimension = ("conv1d", f"Conv1{d}", "max_pool1d", f"MaxPool1{d}", "avg_pool1d", f"AvgPool1{d}")
@@ -82,7 +82,7 @@ NOT_HERE: dict[str, str] = {
 
 
 def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
-    """Return the error for ``name``, which ``module`` lacks; ``known`` are the names that it has."""
+    """Return the error for ``name``, which ``module`` lacks. ``known`` are the names that the module has."""
     text = f"module {module!r} has no attribute {name!r}"
     if name.startswith("__"):  # Python looks these names up
         return AttributeError(text, name=name)

@@ -84,7 +84,7 @@ def uniform(
     """Return a tensor of ``shape`` with uniform random numbers between ``min`` and ``max``; float32 by default.
 
     Args:
-        seed: 0 for the program's generator; any other number for a new generator.
+        seed: 0 to draw from the program's generator; any other number seeds a new generator for this call.
 
     Raises:
         ValueError, TypeError: if ``min`` is above ``max``, or a parameter is not a number.
@@ -100,10 +100,11 @@ def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None 
 
     Args:
         mean, std: numbers, or tensors whose shapes are broadcast against each other.
-        shape: the shape of the result, which is float32, if both are numbers; otherwise ignored.
+        shape: if both are numbers, the shape of the result, whose dtype is float32 then; otherwise ignored.
 
     Returns:
-        A tensor of ``shape``, or of the broadcast shape of the tensors, in their dtype.
+        If both are numbers, a tensor of ``shape``; otherwise a tensor of the broadcast shape of the given tensors, in
+        the dtype to which they are promoted.
 
     Raises:
         ValueError, TypeError: if a deviation is negative, or a parameter is neither a number nor a tensor.

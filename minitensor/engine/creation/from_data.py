@@ -50,7 +50,7 @@ def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.nda
 
 
 def _default_dtype(op: str, data: Any, array: np.ndarray, plain: bool) -> np.dtype:
-    """Return the default dtype for ``array``. ``plain`` is true if it was made from Python numbers."""
+    """Return the default dtype for ``array``. ``plain`` is true if the array was made from Python numbers."""
     if plain and array.dtype == np.float64:
         return float32.numpy
     if plain and array.dtype.kind == "i":

@@ -36,8 +36,8 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
 
     Args:
         data: a number, nested lists of equal lengths, an array, or a tensor.
-        dtype: an element type or its name; by default that of an array, float32 for Python floats, int64 for Python
-            integers, bool for Python bools.
+        dtype: an element type or its name. By default, an array keeps its dtype; Python floats become float32, Python
+            integers int64 and Python bools bool.
         place: a device, such as ``"cpu"`` or ``"gpu"``; by default the one that ``set_device`` chose.
         stop_gradient: False makes a leaf that requires a gradient.
 

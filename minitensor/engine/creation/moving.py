@@ -46,12 +46,12 @@ def move_to(x: Tensor, gpu: Any) -> Tensor:
 
 
 def cpu(x: Tensor) -> Tensor:
-    """Return ``x`` on the host: itself, or a copy of its shape and dtype, which gradients pass through."""
+    """Return ``x`` itself if it is on the host, else a copy in its shape and dtype; gradients pass through the copy."""
     return move_to(x, None)
 
 
 def cuda(x: Tensor, device_id: Any = None, blocking: bool = True) -> Tensor:
-    """Return ``x`` on the GPU: itself, or a copy of its shape and dtype, which gradients pass through.
+    """Return ``x`` itself if it is on the GPU, else a copy in its shape and dtype; gradients pass through the copy.
 
     If there is no CUDA device, the simulated GPU is used. ``blocking`` is ignored.
 
@@ -65,12 +65,12 @@ def cuda(x: Tensor, device_id: Any = None, blocking: bool = True) -> Tensor:
 
 
 def to(x: Tensor, *where: Any, device: Any = None, dtype: Any = None, blocking: bool | None = None) -> Tensor:
-    """Convert ``x`` to a dtype, a device, or those of a tensor: ``x.to("gpu")``, ``x.to("float64")``, ``x.to(y)``.
+    """Convert ``x`` to a device or a dtype, or to both of a tensor: ``x.to("gpu")``, ``x.to("float64")``, ``x.to(y)``.
 
     ``blocking`` is ignored.
 
     Returns:
-        ``x`` itself if nothing changes, else a copy of its shape, which gradients pass through.
+        ``x`` itself if nothing changes, else a copy in its shape. Gradients pass through the copy.
 
     Raises:
         ValueError: if there is no such device.

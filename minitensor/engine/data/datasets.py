@@ -145,8 +145,8 @@ def lengths_of(total: int, lengths: Sequence[float]) -> list[int]:
     """Return the length of each part of a split of ``total`` samples.
 
     Args:
-        lengths: numbers of samples, or shares, whose sum is 1. For shares, lengths are rounded down, and the remaining
-            samples are distributed among the first parts.
+        lengths: the number of samples in each part, or the share of each part, where all shares sum to 1. The lengths
+            that result from shares are rounded down, and the remaining samples are distributed among the first parts.
 
     Raises:
         ValueError: if the lengths sum neither to ``total`` nor to 1.
@@ -168,6 +168,6 @@ def lengths_of(total: int, lengths: Sequence[float]) -> list[int]:
 
 
 def split(dataset: Any, counts: Sequence[int], order: Sequence[int]) -> list[Subset]:
-    """Split ``dataset`` into parts of ``counts`` samples, in ``order``."""
+    """Return a part of ``dataset`` for each of ``counts``; it has that many indices, the next ones in ``order``."""
     ends = list(itertools.accumulate(counts))
     return [Subset(dataset, list(order[end - count : end])) for end, count in zip(ends, counts, strict=True)]

@@ -18,13 +18,13 @@ class Loader:
 
     Attributes:
         dataset: the source of the samples.
-        batches: an iterable of lists of indices; None if samples are read one by one, in the order of the loader.
+        batches: an iterable of lists of indices, one list for each batch; None if samples are read one by one.
         batch_size: for ``batches=None``: the number of samples that make a batch; None for single samples.
         drop_last: for ``batches=None``: True to drop the last batch if it is shorter.
         collate: combines a list of samples into a batch.
         share: True if batches are views of the tensors of a TensorDataset; False if batches and single samples are
-            always copied. None as in Paddle and PyTorch: batches are copies unless the program's ``collate`` returns
-            something else, and single samples are those of the data set.
+            always copied. None for the behaviour of Paddle and PyTorch: batches are copies, unless the program passed a
+            ``collate`` that does not copy, and single samples are not copied.
     """
 
     dataset: Any

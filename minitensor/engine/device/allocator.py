@@ -5,7 +5,7 @@ for CUDA devices, with their default settings:
 
 * A request is rounded up, and served from the smallest free block that is large enough.
 * If there is none, a segment is reserved on the device. Small requests share segments.
-* The rest of a block is split off if it is large enough; otherwise it is allocated together with the request.
+* If the block is larger than the request, its rest is split off; a rest that is too small is allocated, too.
 * A freed block is merged with its free neighbours and cached for the next request, not returned to the device.
 * If the device is full, segments without any block in use are returned to it, and the request is retried once.
 
@@ -83,7 +83,7 @@ class Block:
 
 
 class BlockView(NamedTuple):
-    """One block of a segment, as :meth:`CachingAllocator.segments` returns it. ``requested`` is 0 if it is free."""
+    """One block of a segment, as :meth:`CachingAllocator.segments` returns it. ``requested`` is 0 for a free block."""
 
     address: int
     size: int

@@ -1,10 +1,10 @@
 """The few operations that differ between host arrays and GPU arrays.
 
 The engine computes with numpy's functions, which dispatch to CuPy or to the simulated GPU if their arguments are such
-arrays. So every operation has one implementation. The exceptions, which numpy does not dispatch, are in this module.
+arrays. So every operation has one implementation. This module has the few functions that numpy does not dispatch.
 
 A few names of numpy are imported one by one, because looking up ``ndarray`` is 50 ns faster than ``np.ndarray``, and
-nearly every operation does it. Counting a gradient in backward, for comparison, takes some 250 ns.
+nearly every operation looks it up. For comparison, counting a gradient in backward takes some 250 ns.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def owner_of(array: Array) -> Array:
 
 
 def as_array(value: Any) -> Array:
-    """Return ``value`` as an array if it is a scalar, which numpy returns instead of an array without dimensions."""
+    """Return a scalar as an array without dimensions, for which numpy returns scalars; return arrays unchanged."""
     return asarray(value) if isinstance(value, (generic, float)) else value
 
 
@@ -78,7 +78,7 @@ def like(host: np.ndarray, array: Array) -> Array:
 
 
 def beside(value: Any, array: Array) -> Array:
-    """Return ``value``. A numpy scalar becomes an array on the device of ``array``."""
+    """Return a numpy scalar as an array on the device of ``array``, and any other ``value`` unchanged."""
     return like(asarray(value), array) if isinstance(value, generic) else value
 
 

@@ -30,10 +30,10 @@ class AllocationHook(cupy.cuda.MemoryHook):
 
     Attributes:
         allocated: the bytes in use now.
-        requested: the bytes in use before rounding.
+        requested: the bytes that were requested for the blocks in use, before rounding.
         max_requested: the peak of ``requested`` since the start or the last :meth:`reset_peak`.
         max_allocated: the peak of ``allocated``, likewise.
-        max_reserved: the peak of bytes held by the pool, likewise.
+        max_reserved: the peak of :attr:`reserved`, likewise.
     """
 
     name = "minitensor"
@@ -58,7 +58,7 @@ class AllocationHook(cupy.cuda.MemoryHook):
         self._grew = True
 
     def malloc_postprocess(self, *, size: int, mem_size: int, mem_ptr: int, **_: Any) -> None:
-        """Count a block that the pool allocated (``mem_ptr`` is 0 if it failed)."""
+        """Count a block that the pool allocated (``mem_ptr`` is 0 if the allocation failed)."""
         if self._grew:
             self._grew = False
             self.max_reserved = max(self.max_reserved, self.reserved)
@@ -113,7 +113,7 @@ class CudaGpu:
         GPU_OF_TYPE[cupy.ndarray] = self
 
     def _allocate(self, nbytes: int) -> Any:
-        """Allocate a block from the pool; if it is full, raise an error with advice."""
+        """Allocate a block from the pool; if the device is full, raise an error with advice."""
         try:
             return self.pool.malloc(nbytes)
         except cupy.cuda.memory.OutOfMemoryError:
@@ -140,7 +140,7 @@ class CudaGpu:
         return self.restrided(memory[offset:], shape, strides)
 
     def restrided(self, array: cupy.ndarray, shape: Any, strides: Any) -> cupy.ndarray:
-        """Return a view that begins at the first element of ``array``, of any extent."""
+        """Return a view that begins at the first element of ``array`` and may extend beyond ``array``."""
         view = array.view()
         # CuPy's own as_strided does not set the base of the view.
         view._set_shape_and_strides(shape, strides, True, True)

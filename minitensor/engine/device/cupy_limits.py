@@ -17,8 +17,8 @@ class Transfers:
     Attributes:
         to_device, to_host: the number of arrays copied.
         bytes_to_device, bytes_to_host: their bytes.
-        waits: the number of times that the program waited for a number, as in ``item()``, ``bool()`` and the selection
-            by a mask, whose elements have to be counted.
+        waits: the number of times that the program waited for a number from the device, as in ``item()`` and
+            ``bool()``, and in an index with a mask, for which the device counts the selected elements first.
     """
 
     __slots__ = ("to_device", "to_host", "bytes_to_device", "bytes_to_host", "waits")
@@ -42,7 +42,10 @@ def refuse_call(function: Callable[..., Any], args: Any, kwargs: Any) -> None:
 
 
 def refuse_overlap(target: np.ndarray, value: np.ndarray) -> None:
-    """Raise ValueError if ``value`` overlaps ``target`` and is not the same view, because GPU threads would race."""
+    """Raise ValueError if ``value`` overlaps ``target``, because GPU threads would race.
+
+    ``value`` may have the same address, shape and strides as ``target``: then each element is assigned to itself.
+    """
     same = value.shape == target.shape and value.strides == target.strides
     if same and value.__array_interface__["data"] == target.__array_interface__["data"]:
         return

@@ -2,12 +2,13 @@
 
 The operating system provides memory page by page, and fills each page with zeros when it is first written. The C
 library returns freed blocks of 32 MiB or more to the system at once, so an operation on a big tensor spends as much
-time on new pages as on its numbers. A cached buffer has its pages already: relu of 10000x10000 takes 0.6 times as long.
+time on new pages as on its numbers. A cached buffer already has its pages, so relu of a 10000x10000 tensor takes 0.6
+times as long.
 
 * A buffer returns to the cache only when the last array on it is freed. A :class:`Loan` owns the memory, and every
   array that numpy derives from another refers to that array. So views, and memory exported to numpy, by DLPack or as a
   buffer, keep the loan alive.
-* A cached buffer holds old numbers. Use :func:`empty` only if every element is written before it is read.
+* A cached buffer contains old values. Use :func:`empty` only if every element is written before it is read.
 * Cached bytes count as reserved, not as allocated. At most ``buffer_cache.limit`` bytes are cached. Before a new buffer
   is allocated, old ones are freed, so that the total does not exceed the program's peak of allocated bytes.
 """

@@ -19,7 +19,7 @@ from minitensor.engine.device.memory_error import bytes_text
 if TYPE_CHECKING:
     from minitensor.engine.device.simulated import SimulatedGpu
 
-#: The default capacity of a simulated GPU: that of a laptop's card.
+#: The default capacity of a simulated GPU: as much memory as the graphics card of a laptop has.
 CAPACITY = 8 << 30
 
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
@@ -37,9 +37,9 @@ class Current:
     Attributes:
         gpu: the device of this thread's new tensors; None for the host.
         simulated: the simulated GPU; None until it is created.
-        announced: true after the message that the simulated GPU serves as "gpu".
+        announced: true after the program printed that "gpu" is a simulated GPU.
         cuda: the CUDA device; None before the search, and if there is none.
-        no_cuda: why there is no CUDA device, in a few words; None before the search.
+        no_cuda: the reason why there is no CUDA device; None before the search, and if there is a CUDA device.
     """
 
     __slots__ = ("_chosen", "simulated", "announced", "cuda", "no_cuda")
@@ -127,8 +127,8 @@ def set_device(device: str, capacity: Any = None, profile: str | None = None) ->
     Args:
         device: ``"cpu"``, ``"gpu"`` (a CUDA device through CuPy if there is one, else the simulated GPU), or
             ``"gpu:sim"``.
-        capacity: of the simulated GPU, in bytes or as ``"256 MiB"``. If it or ``profile`` is given, a new GPU is
-            created.
+        capacity: the memory of the simulated GPU, in bytes or as ``"256 MiB"``. If ``capacity`` or ``profile`` is
+            given, a new simulated GPU is created.
         profile: the rules of the simulated GPU's allocator: ``"torch"`` (the default) or ``"paddle"``.
 
     Returns:

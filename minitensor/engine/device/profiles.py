@@ -20,7 +20,8 @@ class PoolRules:
         segment: the size of a segment that several requests share.
         own_from: a rounded request of at least this many bytes gets its own segment.
         own_rounding: the size of such a segment is rounded up to a multiple of this.
-        kept_rest: if a request leaves more bytes of its block unused than this, they become a block themselves.
+        kept_rest: if a request leaves more than this many bytes of its block unused, the unused bytes become a free
+            block.
 
     Raises:
         ValueError: if a request could be larger than the segment that it shares, or if a number is too small.

@@ -6,8 +6,8 @@ Only :meth:`DeviceArray.get` converts it to a host array, and :meth:`DeviceArray
 refuses or leaves undefined are refused here, too, so a program that runs on the simulated GPU behaves the same on a
 device. :class:`Transfers` counts the round trips to the host, which take time on a device.
 
-Every array that owns memory allocates a block from the GPU's allocator when it is created, and frees the block when it
-is freed itself. So the counters include the scratch arrays inside an operation, as on a device.
+Every array that owns memory allocates a block from the GPU's allocator when it is created, and frees the block when the
+array is freed. So the counters include the scratch arrays inside an operation, as on a device.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from minitensor.engine.device.memory_error import OutOfMemoryError
 from minitensor.engine.device.memory_log import MemoryEvent
 from minitensor.engine.events import AllocatorChanged, watch
 
-#: Numbers may be combined with device arrays; they take no device memory.
+#: The types of numbers, which may be combined with device arrays. A number takes no device memory.
 _NUMBERS = (bool, int, float, np.generic)
 
 
@@ -232,7 +232,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def _copy_if_shared(given: Any, out: DeviceArray) -> DeviceArray | None:
-    """Return the copy that CuPy makes of an input if it may share memory with ``out``; None if CuPy makes none."""
+    """Return a copy of an input that may share memory with ``out``, as CuPy makes it; None if CuPy makes no copy."""
     if type(given) is not DeviceArray or given is out or owner_of(given) is not owner_of(out):
         return None
     return DeviceArray(given.gpu, given.host.copy()) if np.may_share_memory(given.host, out.host) else None
@@ -320,7 +320,7 @@ class SimulatedGpu:
         return self.adopt(host)
 
     def adopt(self, host: np.ndarray) -> DeviceArray:
-        """Return an array of this GPU for ``host``, a result computed on the GPU, and count no transfer."""
+        """Return an array of this GPU in the memory of ``host``, a result of the GPU, and count no transfer."""
         root = _root(host)
         if not isinstance(root, np.ndarray):
             host = root = host.copy()  # numpy does not own this memory
@@ -334,7 +334,7 @@ class SimulatedGpu:
         return DeviceArray(self, view, owner_of(memory))
 
     def restrided(self, array: DeviceArray, shape: Any, strides: Any) -> DeviceArray:
-        """Return a view that begins at the first element of ``array``, of any extent."""
+        """Return a view that begins at the first element of ``array`` and may extend beyond ``array``."""
         return DeviceArray(self, as_strided(array.host, shape, strides), owner_of(array))
 
     def add_at(self, array: DeviceArray, index: Any, values: Any) -> None:

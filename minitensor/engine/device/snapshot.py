@@ -38,7 +38,7 @@ def snapshot(
     Args:
         allocator: the allocator right after the last event.
         events: the oldest first.
-        live: for each block in use, by address, the event of its allocation. It may be missing in ``events``.
+        live: for each block in use, by address, the event of its allocation. ``events`` may lack this event.
 
     Raises:
         ValueError: ``events`` do not end in the current state of ``allocator``.
@@ -195,7 +195,7 @@ def _trace_entries(event: MemoryEvent) -> list[dict[str, Any]]:
 
 
 def _frames(event: MemoryEvent | None) -> list[dict[str, Any]]:
-    """Return one frame: the line, with ``name = op`` as the function."""
+    """Return one frame: the line of the program, with the text ``name = op`` in place of the function's name."""
     if event is None or not (event.name or event.op or event.file):
         return []
     what = " = ".join(str(word) for word in (event.name, event.op) if word)

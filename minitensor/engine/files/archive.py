@@ -69,7 +69,7 @@ def write(target: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any])
 
 @contextmanager
 def _replacing(path: str | bytes) -> Iterator[BinaryIO]:
-    """Open a temporary file next to ``path``. At the end it replaces ``path``; after an error it is deleted."""
+    """Open a temporary file next to ``path``. It replaces ``path`` at the end; after an error, it is deleted."""
     folder, name = os.path.split(os.fsdecode(path))
     temporary = os.path.join(folder, f".{name[:200]}.{os.urandom(6).hex()}")
     try:

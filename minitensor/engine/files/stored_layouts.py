@@ -1,4 +1,4 @@
-"""Map tensors to the arrays of a file: the name of the array for each storage, and the layout of each tensor in it."""
+"""Map tensors to the arrays of a file: each storage to the name of an array, each tensor to a layout in its array."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from minitensor.engine.files.archive import Unreadable
 
 
 class StoredLayouts:
-    """The arrays to write, by name, and for each tensor an entry with the name of its array and its layout in it.
+    """The arrays to write, by name, and for each tensor an entry with its array's name and its layout in that array.
 
     With ``keeps_sharing``, a storage is written once and as a whole, even if a tensor shows only a part of it. Loading
     then restores the sharing: tensors that shared a storage share one again, and a tensor that was saved twice is one
@@ -67,7 +67,7 @@ class StoredLayouts:
         return name, [stride // size for stride in array.strides], (address_of(array) - address_of(cells)) // size
 
     def array(self, array: Any, path: tuple[Any, ...]) -> str:
-        """Register ``array`` under a unique name, which is made of the keys that lead to it, and return the name."""
+        """Register ``array`` under a unique name that joins the keys that lead to the array, and return the name."""
         parts = (str(key).encode("utf-8", "replace").decode() for key in path)
         wanted = "/".join(part.replace("/", "_") if part.strip(".") else "_" for part in parts)
         wanted = name = re.sub(r"[\x00-\x1f\\]", "_", wanted)[:200] or "value"
@@ -87,7 +87,9 @@ def _strides_of(shape: tuple[int, ...]) -> list[int]:
 
 
 def put_on(gpu: Any, array: np.ndarray, entry: dict[str, Any], storages: dict[Any, Any]) -> Tensor:
-    """Return the tensor that ``entry`` describes, on a storage of ``array`` on ``gpu``. ``storages`` caches storages.
+    """Return the tensor that ``entry`` describes, on a storage on ``gpu`` that contains ``array``.
+
+    ``storages`` caches the storage of each array, so that several tensors can share it.
 
     Raises:
         Unreadable: if a tensor cannot have this dtype, or if the tensor would extend beyond the array.

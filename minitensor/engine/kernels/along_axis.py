@@ -1,8 +1,9 @@
 """Read and write single elements along an axis: the index has as many dimensions as the array.
 
 With ``broadcast``, the index is broadcast to the other dimensions of the array; without it, the index may be shorter
-than the array along these dimensions. With ``include_self``, an element is one of the values that are combined at its
-position. ``flat`` holds the positions of the indexed elements in the flattened array, in the order of the index.
+than the array along these dimensions. With ``include_self``, the old element at a position is combined with the values
+for this position. ``flat`` contains the positions of the indexed elements in the flattened array, in the order of the
+index.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def positions(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) 
 
 
 def lined_up(values: Array, wanted: tuple[int, ...], broadcast: bool) -> Array:
-    """Return ``values`` in the shape ``wanted`` of the index: broadcast to it, or cut off if ``broadcast`` is False."""
+    """Return ``values`` in the shape ``wanted`` of the index: broadcast to it, or cut to it without ``broadcast``."""
     if not broadcast and values.ndim == len(wanted) and values.size != 1:
         if any(have < need for have, need in zip(values.shape, wanted, strict=True)):
             raise ValueError(f"values of shape {list(values.shape)} are fewer than the index of shape {list(wanted)}")
@@ -133,7 +134,7 @@ def _prepare(a: Array, index: Array, values: Array, axis: int, broadcast: bool, 
 def put_along_axis(
     a: Array, index: Array, values: Array, axis: int, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with ``values`` at the elements that ``index`` lists; if one is listed twice, the last value counts."""
+    """``a``, with ``values`` at the positions that ``index`` lists; if one is listed twice, its last value counts."""
     out, flat, values = _prepare(a, index, values, axis, broadcast, out)
     where, at = cells(out, flat)
     if flat.size:
@@ -162,7 +163,7 @@ def _accumulate(ufunc: Any, start: Any, out: Array, flat: Array, values: Array, 
 
 
 def _combine(ufunc: Any, flat: Array, values: Array) -> tuple[Array, Array]:
-    """Combine the values of each position by ``ufunc``; return one entry of ``flat`` per position, and the results.
+    """Combine the values of each position by ``ufunc``; return an index into ``flat`` and a result for each position.
 
     This function is for devices, because CuPy has no multiply.at, and its maximum.at and minimum.at round float64 and
     ignore nan. The values are sorted by position. Each value is combined with the one before it at the same position,

@@ -1,4 +1,4 @@
-"""Elementwise operations on big arrays: in chunks that fit the cache, on several threads, into a reused buffer.
+"""Compute elementwise operations on big arrays in chunks that fit the cache, on several threads, in reused buffers.
 
 If an operation computes each element of its result from the elements at the same position, it can be computed in
 chunks. This speeds up big arrays: an operation of several steps (sigmoid, elu, a gradient rule) finds the result of
@@ -6,8 +6,8 @@ the previous step in the cache instead of in memory; several threads compute at 
 written into a buffer that was used before (:mod:`minitensor.engine.device.host_buffer_cache`).
 
 * The result is bitwise the same, because numpy computes an element independently of its position in an array.
-* Everything else is computed in one call: layouts other than C order, GPU arrays, integers, and operands that overlap
-  the written array at other positions.
+* Some arrays are computed in one call instead: arrays that are not in C order, GPU arrays, integers, and operands that
+  overlap the written array at other positions.
 * An in-place operation that fails has written nothing, unless memory runs out in a later chunk. The first chunk is
   computed before the others and raises all errors about shapes, dtypes and arguments. If memory runs out for a
   temporary of a later chunk, the only guarantee is that all threads have stopped writing. An interrupt is delayed until
@@ -94,7 +94,7 @@ class Parts:
         return (array if array.ndim == 0 else array.reshape(1)), False
 
     def write_into(self, out: Array) -> None:
-        """Set the written array, which :meth:`at` cuts, too."""
+        """Set the array to write. From now on, :meth:`at` also returns its parts."""
         self._out = out.reshape(-1) if self._flat else out
         # A function may test whether an operand is the array that it writes, so use the same object for both.
         self._lines = [(self._out, True) if same_layout(line, self._out) else (line, cut) for line, cut in self._lines]
@@ -135,7 +135,7 @@ def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array 
 def in_chunks(
     forward: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...] = (), out: Array | None = None
 ) -> Array:
-    """Return ``forward(*arrays, *arguments)``; write it into ``out`` if that is given, which is one of ``arrays``.
+    """Return ``forward(*arrays, *arguments)``; write it into ``out``, one of ``arrays``, if ``out`` is given.
 
     16-bit floats are computed in float32, chunk by chunk.
     """

@@ -1,4 +1,4 @@
-"""Diagonals of matrices, and triangles on one side of them."""
+"""Forward functions that read or write a diagonal of a matrix, or the triangle on one side of a diagonal."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def fill_diagonal_arguments(value: Any, offset: Any, wrap: Any) -> tuple[Any, ..
 
 
 def main_diagonal(a: Array, offset: int, wrap: bool) -> tuple[Array, ...]:
-    """Return an index of the main diagonal, moved by ``offset`` columns. Cells outside the array are left out."""
+    """Return an index of the main diagonal, moved by ``offset`` columns, without the cells outside the array."""
     shape = a.shape
     if len(shape) < 2:
         raise ValueError(f"x must have at least two dimensions, but its shape is {list(shape)}")
@@ -106,13 +106,13 @@ def matrix_diagonal(a: Array, offset: int, dim1: int, dim2: int) -> tuple[Array,
 
 
 def diagonal_of(a: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """The diagonals of the matrices in two dimensions of ``a``, along the last dimension of a new array."""
+    """The diagonals of the matrices in the dimensions ``dim1`` and ``dim2``, in the last dimension of a new array."""
     matrices, at = matrix_diagonal(a, offset, dim1, dim2)
     return matrices[at].copy()
 
 
 def fill_diagonal_tensor(a: Array, b: Array, offset: int, dim1: int, dim2: int, out: Array | None = None) -> Array:
-    """``a``, with ``b`` on the diagonals of its matrices in two dimensions. A diagonal is a row of ``b``."""
+    """``a``, with one row of ``b`` on the diagonal of each of its matrices in the dimensions ``dim1`` and ``dim2``."""
     target = a.copy() if out is None else out
     matrices, at = matrix_diagonal(target, offset, dim1, dim2)
     wanted = (*matrices.shape[:-2], at[1].size)

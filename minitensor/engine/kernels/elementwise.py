@@ -15,7 +15,7 @@ from minitensor.engine.kernels.numbers import number, refuse_bools, stored, with
 
 Array = np.ndarray
 
-#: An array with 0, because converting a Python number would take 200 ns at every call.
+#: For each dtype, an array with 0, because converting a Python number would take 200 ns at every call.
 _ZEROS = ByNumpyDType(lambda dtype: np.zeros((), dtype.numpy))
 
 
@@ -55,10 +55,10 @@ def power(a: Array, b: Array, out: Array | None = None) -> Array:
 
 
 def _for_result(op: str, a: Array, numbers: list[Any], out: Array | None) -> Array:
-    """Return ``a``, or its float32 copy if it holds integers and one of the numbers to combine it with is not whole.
+    """Return ``a``, or a float32 copy of it if ``a`` has integers and one of ``numbers`` is not an integer.
 
     Raises:
-        TypeError: if it is to be written in place, so that the result cannot become floating.
+        TypeError: if a copy would be needed but ``out`` is given, because its dtype cannot become floating.
     """
     if a.dtype in FLOATS or all(n is None or isinstance(n, int) for n in numbers):
         return a
@@ -145,7 +145,7 @@ def fill_arguments(value: Any) -> tuple[Any, ...]:
 
 
 def fill(a: Array, value: Any, out: Array) -> Array:
-    """Set every element to ``value``, truncated if ``a`` holds integers."""
+    """Set every element to ``value``, which is truncated for a dtype of integers."""
     np.copyto(out, stored("fill_", value, a.dtype)[()])
     return out
 

@@ -17,7 +17,7 @@ Array = np.ndarray
 
 
 def floating(a: Array, out: Array | None = None) -> Array:
-    """Return ``a``, or its float32 copy if it holds no floats; raise TypeError if ``out`` could not hold the result."""
+    """Return ``a``, or a float32 copy if ``a`` has no floats; then raise TypeError if ``out`` is given."""
     if a.dtype in FLOATS:
         return a
     if out is not None:
@@ -101,7 +101,7 @@ def ldexp(a: Array, b: Array, out: Array | None = None) -> Array:
 
 
 def nan_to_num_arguments(nan: Any, posinf: Any, neginf: Any) -> tuple[Any, ...]:
-    """Check a number, and two that may be None."""
+    """Check a number, and two numbers that may be None."""
     return number("nan_to_num", "nan", nan), *(
         None if given is None else number("nan_to_num", name, given)
         for name, given in (("posinf", posinf), ("neginf", neginf))
@@ -110,7 +110,7 @@ def nan_to_num_arguments(nan: Any, posinf: Any, neginf: Any) -> tuple[Any, ...]:
 
 @in_its_dtype
 def nan_to_num(a: Array, nan: float, posinf: float | None, neginf: float | None, out: Array | None = None) -> Array:
-    """``a`` with other numbers for nan, inf and -inf (None: the largest and the lowest of the dtype)."""
+    """``a`` with other numbers for nan, inf and -inf (None: the largest and the lowest number of the dtype)."""
     if a.dtype not in FLOATS:
         return a.copy() if out is None else out
     limits = limits_of(a.dtype)

@@ -38,7 +38,7 @@ def axis_argument(axis: Any) -> tuple[Any, ...]:
 
 
 def gather_arguments(axis: Any) -> tuple[Any, ...]:
-    """Check one axis; None is the first."""
+    """Check one axis; None means the first one."""
     return (0 if axis is None else whole("axis", axis),)
 
 
@@ -110,7 +110,7 @@ def last_of_each(places: Array) -> Array:
 
 
 def turns_that_stay(array: Array, index: Any) -> tuple[Array, Array]:
-    """Return a number for each element of ``array[index]``, and for each the highest number at the same position.
+    """Number the elements of ``array[index]``; return the numbers and, for each, the highest one at its position.
 
     If an assignment ``array[index] = values`` lists a position twice, the value with the highest number stays.
     """
@@ -191,7 +191,7 @@ def index_add(a: Array, index: Array, value: Array, axis: int, alpha: Any, out: 
 #: The number of elements from which :func:`added_at` chooses the fastest method. For fewer elements, the choice takes
 #: longer than it saves.
 ADDED_FROM = 1 << 13
-#: The number of elements that are added at a time. Their positions take twice as much memory as the elements.
+#: The number of elements that are added at a time. For float32, their positions take twice as much memory as they do.
 ADDED = 1 << 17
 
 
@@ -245,7 +245,7 @@ def index_fill(a: Array, index: Array, value: Array, axis: int, out: Array | Non
 
 
 def scatter(a: Array, index: Array, updates: Array, overwrite: bool, out: Array | None = None) -> Array:
-    """``a``, with its rows at ``index`` replaced by ``updates``, or by the sum of the updates for each row."""
+    """``a``, with ``updates`` in its rows at ``index``; without ``overwrite``, each row is the sum of its updates."""
     if a.ndim == 0:
         raise ValueError("a tensor without dimensions has no rows")
     rows = checked(_one_dimensional(index), a.shape[0], 0)

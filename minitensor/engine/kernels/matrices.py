@@ -157,7 +157,7 @@ def _scale_factors(a: Array, p: float, axis: int, max_norm: float) -> Array:
 
 
 def renorm(a: Array, p: float, axis: int, max_norm: float, out: Array | None = None) -> Array:
-    """``a``, with every slice along ``axis`` whose p-norm is above ``max_norm`` scaled down to it."""
+    """``a``, with every slice along ``axis`` scaled down to a p-norm of ``max_norm`` if its norm is above that."""
     axis = from_front(axis, a.ndim)
     factors = _scale_factors(a if a.dtype in FLOATS else a.astype(np.float64), p, axis, max_norm)
     with np.errstate(all="ignore"):
@@ -165,7 +165,7 @@ def renorm(a: Array, p: float, axis: int, max_norm: float, out: Array | None = N
 
 
 def embedding_renorm(index: Array, weight: Array, max_norm: float, norm_type: float, out: Array) -> Array:
-    """``weight``, with every row that ``index`` lists and whose norm is above ``max_norm`` scaled down to it."""
+    """``weight``, with each row that ``index`` lists scaled down to the norm ``max_norm`` if its norm is above that."""
     if weight.ndim != 2 or weight.dtype not in FLOATS:
         raise ValueError(
             f"weight must be a matrix of floats, but its shape is {list(weight.shape)} and its dtype "

@@ -54,8 +54,8 @@ def _draw(draw: Callable[..., Array], out: Array) -> Array:
 def between_0_and_1(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Return numbers drawn uniformly from 0 (included) to 1 (excluded).
 
-    Numbers of 16 bits are not rounded from float32, because some would become 1. They are multiples of the distance
-    between the 16-bit floats just below 1.
+    16-bit floats are not rounded from float32, because some would become 1. They are multiples of the distance between
+    the two largest 16-bit floats below 1.
     """
     if dtype not in HALVES:
         return np.asarray(generator.random(shape, dtype))
@@ -235,7 +235,7 @@ def geometric(a: Array, probs: Any, out: Array) -> Array:
 
 
 def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
-    """Check the two bounds, of which one alone is the end, and that ``generator`` is None."""
+    """Check the two bounds, and that ``generator`` is None. If only one bound is given, it is the end."""
     if generator is not None:
         raise TypeError("random_: generator must be None; minitensor.seed restarts the random numbers")
     start = whole("random_: from_", from_)
@@ -247,7 +247,7 @@ def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
 def random(a: Array, from_: int, to: int | None, generator: None, out: Array) -> Array:
     """Fill ``out`` with integers from ``from_`` up to, not including, ``to``.
 
-    If ``to`` is None, the integers end where the dtype no longer holds every integer.
+    If ``to`` is None, the end is the dtype's largest integer, or the bound up to which a float can hold every integer.
     """
     need_writeable(out, only_floats=False)
     if out.dtype in FLOATS:

@@ -115,7 +115,7 @@ def _widen(a: Array) -> Array:
 
 
 def mean(a: Array, axis: Any, keepdim: bool) -> Array:
-    """The mean. For integers it is truncated towards zero; for bools it is true if any element is."""
+    """The mean. For integers it is truncated towards zero; for bools it is true if any element is true."""
     over = axes(a.shape, axis)
     if a.dtype not in FLOATS:
         if a.dtype.kind == "b":
@@ -150,7 +150,7 @@ def _nonempty_axes(word: str, a: Array, axis: Any) -> tuple[int, ...]:
 
 
 def counted(integers: Array, weights: Array | None, least: int) -> Array:
-    """Return how often each of 0, 1, 2, ... occurs in ``integers``, or the sum of the weights of its occurrences.
+    """Return how often each of 0, 1, 2, ... occurs in ``integers``; with ``weights``, sum the weights of each integer.
 
     The result covers the integers up to the largest one, and has at least ``least`` elements. As in PyTorch and Paddle,
     the sums are float32 for float32 weights, and float64 for others.

@@ -137,7 +137,7 @@ def trunc_divide(a: Array, b: Array, out: Array | None = None) -> Array:
 
 
 def remainder(a: Array, b: Array, out: Array | None = None) -> Array:
-    """The remainder of ``a`` after division by ``b`` rounded down; it has the sign of ``b``.
+    """The remainder of ``a / b`` if the quotient is rounded down. The remainder has the sign of ``b``.
 
     Raises:
         ValueError: if integers are divided by 0.
@@ -148,7 +148,7 @@ def remainder(a: Array, b: Array, out: Array | None = None) -> Array:
 
 
 def fmod(a: Array, b: Array, out: Array | None = None) -> Array:
-    """The remainder of ``a`` after division by ``b`` rounded towards zero; it has the sign of ``a``.
+    """The remainder of ``a / b`` if the quotient is rounded towards zero. The remainder has the sign of ``a``.
 
     Raises:
         ValueError: if integers are divided by 0.

@@ -17,7 +17,7 @@ Array = np.ndarray
 
 
 def axis_argument(op: str, axis: Any, name: str = "axis") -> int:
-    """Return ``axis`` as an integer; raise TypeError if it is none."""
+    """Return ``axis`` as an integer; raise TypeError if it is not an integer."""
     if getattr(axis, "ndim", 0) == 0 and hasattr(axis, "item"):
         axis = axis.item()
     try:
@@ -27,12 +27,12 @@ def axis_argument(op: str, axis: Any, name: str = "axis") -> int:
 
 
 def cumsum_arguments(axis: Any) -> tuple[Any, ...]:
-    """Check an axis, or None for all elements in order."""
+    """Check an axis; None means all elements in order."""
     return (None if axis is None else axis_argument("cumsum", axis),)
 
 
 def cumprod_arguments(dim: Any) -> tuple[Any, ...]:
-    """Check an axis, or None for all elements in order."""
+    """Check an axis; None means all elements in order."""
     return (None if dim is None else axis_argument("cumprod", dim, "dim"),)
 
 
@@ -92,7 +92,7 @@ def cumprod(a: Array, axis: int | None, out: Array | None = None) -> Array:
 
 
 def positions_of_extremes(a: Array, axis: int, largest: bool) -> Array:
-    """Return for each element the position along ``axis`` of the largest or smallest element up to it.
+    """Return for each element the position along ``axis`` of the largest or smallest among it and those before it.
 
     If elements are equal, the last one counts. After a nan, the position is that of the last nan.
     """

@@ -61,7 +61,7 @@ def dtype_of_result(given: Sequence[Any]) -> np.dtype | None:
 
 
 def in_its_dtype(forward: Function) -> Function:
-    """Decorate a function that depends on the dtype, for example on its largest number: it gets the 16-bit floats."""
+    """Decorate a function that needs the dtype, for example its largest number, to call it with 16-bit floats."""
     forward.is_native = True  # type: ignore[attr-defined]  # read by `in_float32`
     return forward
 

@@ -90,7 +90,7 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
     a = floating(a, out)
     far_below = a < -20
     if far_below.any():
-        # For a negative element, scipy adds one term for every integer between it and 0, which takes 5 s for -1e8.
+        # For a negative element, scipy adds one term for every integer between the element and 0: 5 s for -1e8.
         mirrored = polygamma(np.where(far_below, 1 - a, a), n)
         return np.positive(np.where(far_below, _reflect(a, n, mirrored), mirrored), out=out)
     if n == 1:
@@ -103,7 +103,7 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
 
 
 def _reflect(a: Array, n: int, mirrored: Array) -> Array:
-    """Return polygamma of ``a`` from ``mirrored``, that of ``1 - a``, by the reflection formula (DLMF 5.15).
+    """Return polygamma of ``a`` by the reflection formula; ``mirrored`` is polygamma of ``1 - a`` (DLMF 5.15).
 
     The two differ by the n-th derivative of ``pi / tan(pi a)``, apart from a sign.
 

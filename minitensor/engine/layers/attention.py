@@ -59,10 +59,10 @@ def attend(
     Args:
         query: shape [..., queries, length].
         key: shape [..., keys, length].
-        value: shape [..., keys, size], where size is any number.
+        value: shape [..., keys, size]; ``size`` may differ from ``length``.
         mask: bools that are True for the keys that a query may use, or floats that are added to the scores.
         dropout_p: the probability with which each weight is set to 0 in training.
-        is_causal: True if query i uses only the keys up to i.
+        is_causal: True if query i uses only the keys from 0 to i.
         training: False to drop no weights.
 
     Raises:

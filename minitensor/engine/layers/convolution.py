@@ -75,7 +75,7 @@ class Windows(NamedTuple):
 
 
 def _blocks(windows: Windows, like: Array) -> Iterator[tuple[int, int]]:
-    """Yield ranges of images whose columns are computed together: the first image and the one after the last."""
+    """Yield ranges of images whose columns are computed together: first index (included) and last (excluded)."""
     device = "host" if type(like) is np.ndarray else "gpu"
     height, width = windows.out
     each = max(1, windows.column * windows.groups * height * width * like.itemsize)
@@ -95,7 +95,7 @@ def _pad(x: Array, windows: Windows) -> Array:
 
 
 def _inner(padded: Array, windows: Windows) -> Array:
-    """Return a view of the part inside the padding."""
+    """Return a view of ``padded`` without its padding."""
     (top, left), (height, width) = windows.padding, windows.x_shape[2:]
     return padded[:, :, top : top + height, left : left + width]
 
@@ -224,7 +224,7 @@ def _slope(kind: str, first: Tensor, second: Tensor, windows: Windows, bias: Ten
 
 
 def pair(op: str, name: str, given: Any, least: int) -> tuple[int, int]:
-    """Return the height and width that are given as one integer or two.
+    """Return height and width; one integer stands for both.
 
     Raises:
         TypeError: if a number is not an integer.

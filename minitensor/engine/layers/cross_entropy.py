@@ -1,6 +1,6 @@
-"""Cross entropy of a softmax as one operation, which keeps no array of probabilities between forward and backward.
+"""Cross entropy of a softmax as one operation, which saves no array of probabilities for backward.
 
-Two numbers are kept for each row: the highest score, and the sum of the exponentials of all scores. From these numbers
+Two numbers are saved for each row: the highest score, and the sum of the exponentials of all scores. From these numbers
 and the input, backward computes the probabilities again, in two passes. Scores of any size are possible, because the
 highest score is subtracted before the exponentials are computed.
 """
@@ -36,7 +36,7 @@ class Settings(NamedTuple):
 
     Attributes:
         ignored: the label of rows that the loss ignores; None if there are no such rows.
-        rows: the divisor of a mean, which is the number of all other rows.
+        rows: the divisor of a mean: the number of rows that are not ignored.
         soft: true if labels are probabilities.
         axis, reduction: as for :func:`cross_entropy`.
     """
@@ -49,7 +49,7 @@ class Settings(NamedTuple):
 
 
 def _with_axis(label: Array, input: Array, axis: int) -> Array:
-    """Return labels with as many dimensions as the input: classes get length 1 along ``axis``."""
+    """Return labels with as many dimensions as the input: labels without ``axis`` get this axis with length 1."""
     return label if label.ndim == input.ndim else label.reshape((*label.shape[:axis], 1, *label.shape[axis:]))
 
 
@@ -140,7 +140,7 @@ def _on_arrays(node: Node, g: Array, input: Array, label: Array) -> Any:
 
 
 def _gradient(a: Array, label: Array, highest: Array, sums: Array, share: Any, settings: Settings, out: Array) -> None:
-    """Write the gradient of some rows into ``out``: that of their losses, multiplied by the gradients ``share``."""
+    """Write the gradient of the losses of some rows, multiplied by the arrived gradients ``share``, into ``out``."""
     np.subtract(a, highest, out)
     np.exp(out, out)
     if settings.soft:
@@ -195,8 +195,8 @@ def cross_entropy(
         label: the right class of each row (integers, in the shape of ``input`` without ``axis``, or with length 1
             there); with ``soft_label``, a probability for each class, in the shape of ``input``.
         ignore_index: the label of rows that the loss ignores.
-        reduction: ``"mean"`` over the other rows, ``"sum"``, or ``"none"``: one number for each row, in
-            the shape of the labels (with length 1 along ``axis`` for soft ones).
+        reduction: ``"mean"`` over the rows that are not ignored, ``"sum"``, or ``"none"`` for one number for each row,
+            in the shape of the labels (for soft labels, with length 1 along ``axis``).
 
     Raises:
         ValueError: if the shapes do not fit.

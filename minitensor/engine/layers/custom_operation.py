@@ -2,9 +2,9 @@
 
 Such an operation consists of three functions: forward on arrays, gradients on arrays, and gradients on tensors for
 ``create_graph``. :func:`operation` combines the two gradient functions, and :func:`recorded` makes a tensor of the
-array that forward returned. Everything else works as for the rows of the table: tensors are saved by reference with
-their version, a write checks the nodes that saved the written bytes, and backward reads the saved array with its old
-values or raises an error.
+array that forward returned. Everything else works as for the operations of the table: tensors are saved by reference
+with their version, a write checks the nodes that saved the written bytes, and backward reads the saved array with its
+old values or raises an error.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def operation(name: str, saved_names: tuple[str, ...], on_arrays: Gradients, on_
 
 
 def arguments_of(node: Node) -> tuple[Any, ...]:
-    """Return the plain values that a node keeps besides its saved tensors."""
+    """Return the plain values that a node stores in addition to its saved tensors."""
     return node.saved[len(node.op.saved_names) :]
 
 

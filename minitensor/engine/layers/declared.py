@@ -1,6 +1,7 @@
 """Layers without parameters, declared once for Paddle and PyTorch: activations and losses.
 
-A declaration has the function that a layer calls and the signature of its class in both vocabularies. :func:`source`
+A declaration has the function that a layer calls, and the signature of the layer's class in both vocabularies (Paddle's
+and PyTorch's names). :func:`source`
 writes the source of the class, and :func:`classes` compiles it, so that each class has the signature, docstring and
 module of its vocabulary. Layers with parameters are not declared: the two frameworks initialize, name and check these
 differently.
@@ -27,11 +28,11 @@ class Vocabulary:
     Attributes:
         error: the name of the error for arguments that do not fit.
         requires: the framework's words for "requires a gradient".
-        see: how docstrings refer to a function.
+        see: the text with which docstrings refer to a function.
         inputs: names of the inputs of an activation and of a loss.
         ignored: parameters that a class accepts and ignores.
         has_twins: True if ``F.relu_`` is the in-place form, False if it is ``F.relu(..., inplace=True)``.
-        keeps_tensor: the statement that stores a tensor argument.
+        keeps_tensor: the statement with which a constructor stores a tensor argument.
     """
 
     error: str
@@ -68,15 +69,15 @@ class DeclaredLayer:
     """One layer.
 
     In its texts, ``{x}`` and ``{y}`` stand for the names of the inputs, and ``{Error}`` for ValueError or RuntimeError.
-    Paddle's name of a setting in braces stands for the setting's name in the vocabulary.
+    A setting in braces has Paddle's name, which is replaced by the setting's name in the vocabulary.
 
     Attributes:
-        function: the name of its function in ``nn.functional``.
-        text: the first sentence of its docstring.
-        shape: the shapes that it takes and returns.
-        paddle, torch: the name and the parameters of its class, as source text; empty if the framework has no such
+        function: the name of the function in ``nn.functional`` that the layer calls.
+        text: the first sentence of the docstring.
+        shape: the text about the shapes of the inputs and of the result.
+        paddle, torch: the name and the parameters of the class, as source text; empty if the framework has no such
             class.
-        raises: the lines under "Raises" in its docstring, for Paddle and for PyTorch.
+        raises: the lines under "Raises" in the docstring, for Paddle and for PyTorch.
         inputs: the names of the inputs in Paddle if they differ from ``Vocabulary.inputs``.
     """
 
@@ -90,7 +91,7 @@ class DeclaredLayer:
 
     @property
     def is_loss(self) -> bool:
-        """True if it has two inputs and the setting ``reduction``. The repr of a loss shows no settings."""
+        """True if the layer has two inputs and the setting ``reduction``. The repr of a loss shows no settings."""
         return "reduction" in self.paddle
 
     def spelled(self, vocabulary: Vocabulary) -> str:
@@ -209,8 +210,8 @@ def _activation(
     """Declare an activation.
 
     Args:
-        takes: the dtypes that it takes in each vocabulary: "any", "floats", or "floats in place" if only its in-place
-            form is limited to floats.
+        takes: for each vocabulary, the dtypes that the activation accepts: "any", "floats", or "floats in place" if
+            only its in-place form is limited to floats.
         raises: further lines under "Raises" for both vocabularies.
         torch_raises: further lines for PyTorch's vocabulary.
     """

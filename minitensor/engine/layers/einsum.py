@@ -66,7 +66,7 @@ def einsum(op: str, equation: str, operands: tuple[Tensor, ...], matrix_product:
 
 
 def _in_order_of_result(left: Term, right: Term, output: tuple[Label, ...]) -> tuple[Term, Term]:
-    """Return the terms of a product, exchanged if this spares a transposed view of the result."""
+    """Return the two terms of a product; exchange them if the result then needs no transposed view."""
     rows = [label for label in output if label in left.labels and label not in right.labels]
     columns = [label for label in output if label in right.labels and label not in left.labels]
     batch = [label for label in output if label in left.labels and label in right.labels]

@@ -49,9 +49,10 @@ LINEAR = operation("linear", ("x", "weight"), _on_arrays, _on_tensors)
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | None = None) -> Tensor:
-    """Return ``x @ weight + bias``: a row of shape (..., out) for each row (..., in) of ``x``.
+    """Return ``x @ weight + bias``, of shape [..., out].
 
-    ``x`` and ``weight`` are saved by reference for backward, each only if the other requires a gradient.
+    Backward needs ``x`` for the gradient of ``weight``, and ``weight`` for the gradient of ``x``. Each is saved by
+    reference, and only if the gradient that needs it is required.
 
     Args:
         x: shape [..., in].
