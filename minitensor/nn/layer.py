@@ -170,21 +170,21 @@ class Layer:
     # ---------- layers and tensors inside ----------
 
     def named_sublayers(self, prefix: str = "", include_self: bool = False) -> Iterator[tuple[str, Layer]]:
-        """Yield every layer inside this one, at any depth, once, with its path: ``("block.fc", layer)``."""
+        """Yield every layer inside this layer once, at any depth, with its path: ``("block.fc", layer)``."""
         include_self = checks.flag("named_sublayers", "include_self", include_self)
         layers = walk(self, checks.text("named_sublayers", "prefix", prefix))
         return (found for found in layers if include_self or found[1] is not self)
 
     def named_children(self) -> Iterator[tuple[str, Layer]]:
-        """Yield the layers that are attributes of this one, with their names."""
+        """Yield the layers that are attributes of this layer, with their names."""
         yield from ((name, each) for name, each in self._sub_layers.items() if each is not None)
 
     def children(self) -> Iterator[Layer]:
-        """Yield the layers that are attributes of this one."""
+        """Yield the layers that are attributes of this layer."""
         yield from (each for _, each in self.named_children())
 
     def sublayers(self, include_self: bool = False) -> list[Layer]:
-        """Return every layer inside this one, at any depth, once."""
+        """Return every layer inside this layer once, at any depth."""
         return [each for _, each in self.named_sublayers(include_self=include_self)]
 
     def _named(self, place: str, prefix: str, include_sublayers: bool) -> Iterator[tuple[str, Any]]:
@@ -223,7 +223,7 @@ class Layer:
         return self
 
     def apply(self, function: Callable[[Layer], Any]) -> Layer:
-        """Call ``function`` with every layer inside this one, then with this one."""
+        """Call ``function`` with every layer inside this layer, then with this layer itself."""
         checks.function("apply", "function", function)
         for layer in self.children():
             layer.apply(function)
@@ -247,7 +247,7 @@ class Layer:
     # ---------- saving and loading ----------
 
     def state_dict(self, include_sublayers: bool = True, structured_name_prefix: str = "") -> dict[str, Tensor]:
-        """Return parameters and persistable buffers by path. They are the tensors themselves, not copies.
+        """Return parameters and persistable buffers by path. The dict contains the tensors themselves, not copies.
 
         A tensor with two paths is listed twice.
         """
@@ -264,7 +264,7 @@ class Layer:
             use_structured_name: False if the keys are the names of the parameters instead of their paths.
 
         Returns:
-            Two lists: the paths that ``state_dict`` lacks, and those that the layer lacks.
+            Two lists: the paths that ``state_dict`` lacks, and the keys of ``state_dict`` that the layer lacks.
 
         Raises:
             ValueError: if a shape differs.

@@ -14,7 +14,7 @@ from minitensor.nn.layers import need_attrs
 
 
 class _BatchNorm(Layer):
-    """Normalize each channel by the mean and variance of the batch in training, and by running means after ``eval()``.
+    """Normalize each channel: in training by the mean and variance of the batch, after ``eval()`` by running averages.
 
     Attributes:
         dimensions: the number of dimensions of an input.
@@ -83,8 +83,8 @@ class LayerNorm(Layer):
     """Normalize each example over its last dimensions: see :func:`~minitensor.nn.functional.layer_norm`.
 
     Args:
-        normalized_shape: the lengths of the last dimensions of ``x`` as a list, or of the last one as an integer;
-            ``weight`` and ``bias`` have this shape.
+        normalized_shape: the lengths of the last dimensions of ``x`` as a list, or the length of the last dimension as
+            an integer; ``weight`` and ``bias`` have this shape.
 
     Raises:
         ValueError: if ``x`` does not end in these dimensions.

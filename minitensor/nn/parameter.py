@@ -60,7 +60,7 @@ class ParamAttr:
 
     Attributes:
         name: the parameter's name in error messages.
-        initializer: draws the initial numbers of the parameter.
+        initializer: the initializer that draws the values of the parameter.
         trainable: True if the parameter needs a gradient.
     """
 
@@ -91,8 +91,9 @@ def create_parameter(
         dtype: a floating dtype; float32 by default.
         name: the parameter's name in error messages.
         attr: a :class:`ParamAttr`, an initializer, a name, or None.
-        is_bias: True to start with zeros if there is no initializer; otherwise ``XavierUniform`` draws the numbers.
-        default_initializer: draws the numbers if ``attr`` has no initializer.
+        is_bias: if there is no initializer, True to start with zeros, and False to let ``XavierUniform`` draw the
+            values.
+        default_initializer: the initializer that draws the values if ``attr`` has none.
 
     Raises:
         TypeError: for another ``attr`` or dtype.

@@ -11,7 +11,7 @@ from minitensor.nn.layer import Layer
 
 
 class _Pool2D(Layer):
-    """Base class of pooling over windows of ``kernel_size``, ``stride`` (by default their size) apart."""
+    """Base class of pooling over windows of ``kernel_size``; ``stride`` is by default ``kernel_size``."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, name: str | None = None) -> None:
         super().__init__()

@@ -47,12 +47,12 @@ class _Cell(Layer):
         )
 
     def _initial_states(self, x: Any, given: Any = None, op: str = "", time: int = 0, states: int = 1) -> Any:
-        """Return the initial states ``given``, by default zeros, after checking them and the inputs ``x``.
+        """Check the inputs ``x`` and the initial states ``given``; return the states, by default zeros.
 
         Args:
-            op: the name of the layer in error messages; by default that of the cell.
+            op: the name of the layer in error messages; by default the name of the cell's class.
             time: 1 if the inputs have a time dimension, else 0.
-            states: the number of states, 1 or 2. Two states are a tuple.
+            states: the number of states, 1 or 2. Two states are given and returned as a tuple.
         """
         op = op or type(self).__name__
         need_tensor(op, x, "inputs")
@@ -83,7 +83,7 @@ class _Cell(Layer):
 
 
 class SimpleRNNCell(_Cell):
-    """One step of a simple recurrent network (Elman 1990). Its result is both the output and the new state:
+    """One step of a simple recurrent network (Elman 1990). The same tensor is the output and the new state:
     ``tanh(x @ weight_ih.T + bias_ih + state @ weight_hh.T + bias_hh)``.
 
     The inputs are [batch, input_size] and the states [batch, hidden_size], by default zeros. ``weight_ih`` has the

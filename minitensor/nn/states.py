@@ -33,7 +33,7 @@ def load_into(layer: Any, given: Mapping[str, Any], by_path: bool) -> tuple[list
     """Write the values of a state dict into the parameters and buffers. Return the missing and the unexpected names.
 
     Args:
-        given: the state dict, with paths as keys or, if ``by_path`` is false, the names of the tensors.
+        given: the state dict. Its keys are paths, or the names of the tensors if ``by_path`` is false.
 
     Raises:
         TypeError, ValueError: if a value does not fit. Nothing is written then.

@@ -31,7 +31,7 @@ def clip_grad_norm_(
     """Scale all gradients by one factor, in place, so that their total norm is at most ``max_norm``.
 
     Args:
-        parameters: a tensor or several; those without a gradient are skipped.
+        parameters: one tensor or several; tensors without a gradient are skipped.
         norm_type: inf, 0, 1 or 2.
         error_if_nonfinite: True to refuse a norm that is inf or nan.
 
@@ -67,7 +67,7 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
     """Limit each element of each gradient to the range from ``-clip_value`` to ``clip_value``, in place.
 
     Args:
-        parameters: a tensor or several, of any shapes; those without a gradient are skipped.
+        parameters: one tensor or several, of any shapes; tensors without a gradient are skipped.
 
     Raises:
         TypeError: if ``clip_value`` is not a number.

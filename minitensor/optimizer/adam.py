@@ -22,10 +22,10 @@ class Adam(Optimizer):
     :class:`Optimizer` for the other arguments.
 
     Args:
-        beta1, beta2: the share of the old average in the new one, for the gradient and its square; at least 0, and
-            below 1.
-        epsilon: a small number added to the root.
-        weight_decay: an L2 penalty, added to the gradient.
+        beta1, beta2: the share of the old average in the new average, for the gradient and for its square; at least 0,
+            and below 1.
+        epsilon: a small number that is added to the root.
+        weight_decay: an L2 penalty: the parameter times this number is added to the gradient.
 
     Raises:
         TypeError, ValueError: as :class:`Optimizer` does, and if ``beta1`` or ``beta2`` is not in [0, 1), or if

@@ -18,7 +18,7 @@ class Clip:
     """Base class of rules that limit gradients."""
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
-        """Return the limited gradients. A gradient that is not too large may be returned itself, not as a copy."""
+        """Return the limited gradients. A gradient that is not too large may be returned without a copy."""
         raise checks.undefined(self, "__call__")
 
 
@@ -64,7 +64,7 @@ class ClipGradByNorm(Clip):
 
 
 class ClipGradByGlobalNorm(Clip):
-    """Scale all gradients by one factor if the root of the sum of all their squares is above ``clip_norm``
+    """Scale all gradients by one factor, so that the root of the sum of all their squares is at most ``clip_norm``
     (Pascanu, Mikolov and Bengio, 2013).
 
     Gradients have any shape.

@@ -117,7 +117,8 @@ class LinearWarmup(LRScheduler):
     ``learning_rate`` is a number or a scheduler.
 
     Raises:
-        ValueError: if ``warmup_steps`` is below 1, if ``start_lr`` is below 0, or if ``end_lr`` is not above it.
+        ValueError: if ``warmup_steps`` is below 1, if ``start_lr`` is below 0, or if ``end_lr`` is not above
+            ``start_lr``.
     """
 
     def __init__(
@@ -193,7 +194,7 @@ class PiecewiseDecay(LRScheduler):
 
 
 class _GammaDecay(LRScheduler):
-    """Base class of rates that decrease with the step, as fast as ``gamma`` determines."""
+    """Base class of schedulers whose rate decreases with the step; ``gamma`` determines how fast."""
 
     def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = float(checks.real(type(self).__name__, "gamma", gamma))
@@ -239,8 +240,8 @@ class ExponentialDecay(_GammaDecay):
 class PolynomialDecay(LRScheduler):
     """Decrease the rate to ``end_lr`` in ``decay_steps`` steps, by a polynomial of degree ``power``.
 
-    With ``cycle=True``, the rate rises again after ``decay_steps`` steps and decreases to ``end_lr`` at the next
-    multiple of ``decay_steps``.
+    With ``cycle=True``, the rate jumps up after ``decay_steps`` steps, decreases to ``end_lr`` until the next multiple
+    of ``decay_steps``, and so on.
 
     Raises:
         ValueError: if ``decay_steps`` is below 1, or ``learning_rate`` is not a number of at least 0.
@@ -329,9 +330,9 @@ class ReduceOnPlateau(LRScheduler):
 
     Args:
         mode: "min" if a smaller measure is better, or "max".
-        threshold: the smallest improvement that counts, relative to the best measure, or absolute with
+        threshold: the smallest improvement that counts. It is relative to the best measure, or absolute with
             ``threshold_mode="abs"``.
-        cooldown: the number of steps after a change of the rate whose measures are ignored.
+        cooldown: the number of steps whose measures are ignored after a change of the rate.
         min_lr: the lowest rate.
         epsilon: the rate does not change if the change would be at most this number.
 

@@ -1,6 +1,6 @@
 """Loss functions of a prediction and its label.
 
-They raise TypeError unless both are tensors of floats on one device; but the labels of ``nll_loss`` are integers.
+They raise TypeError unless both are tensors of floats on one device. Only the labels of ``nll_loss`` are integers.
 """
 
 from __future__ import annotations
@@ -144,8 +144,8 @@ def smooth_l1_loss(
 ) -> Tensor:
     """Return Huber's loss (1964): quadratic for differences below ``delta``, linear for others.
 
-    For a difference of size d it is ``d * d / 2`` below ``delta``, and ``delta * d - delta**2 / 2`` above, as in
-    Paddle; PyTorch's loss of this name is divided by ``delta``.
+    For a difference of size d, the loss is ``d * d / 2`` if d is below ``delta``, and ``delta * d - delta**2 / 2``
+    otherwise, as in Paddle. PyTorch divides this loss by ``delta``.
 
     Raises:
         ValueError: if the shapes differ, or if ``reduction`` is unknown.
@@ -155,7 +155,7 @@ def smooth_l1_loss(
     _check_reduction(op, reduction)
     input, label = _floats_of_one_shape(op, input=input, label=label)
     distance = FUNCTIONS["subtract"](input, label)
-    # As a product with the clipped distance, the loss has the slope of its linear part even at a distance of inf.
+    # The loss is computed as a product with the clipped distance, so that its slope is right even at a distance of inf.
     near = FUNCTIONS["clip"](distance, -delta, delta)
     return _reduce(near * (distance - 0.5 * near), reduction)
 
@@ -219,9 +219,9 @@ def kl_div(
     ``label`` holds probabilities, and ``input`` logarithms of probabilities.
 
     Args:
-        reduction: ``"mean"``, ``"sum"``, ``"none"``, or ``"batchmean"``, the sum divided by the number of rows, which
-            is the mathematical definition.
-        log_target: True if ``label`` holds logarithms, too.
+        reduction: ``"mean"``, ``"sum"``, ``"none"``, or ``"batchmean"``. The last one, the sum divided by the number of
+            rows, agrees with the mathematical definition.
+        log_target: True if ``label`` contains logarithms, too.
 
     Raises:
         ValueError: if the shapes differ, or if ``reduction`` is unknown.

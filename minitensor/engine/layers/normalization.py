@@ -80,8 +80,9 @@ def batch_norm(
 ) -> Tensor:
     """Return ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` for each channel (Ioffe and Szegedy 2015).
 
-    In training, mean and variance are those of the batch (the sum of squares is divided by the number of elements), and
-    each running statistic is moved towards them by one in-place write. Otherwise the running statistics are used.
+    In training, the mean and variance of the batch are used (the sum of squares is divided by the number of elements),
+    and each running statistic is moved towards its value in the batch by one in-place write. Otherwise the running
+    statistics are used.
 
     Args:
         x: shape [rows, channels] or [images, channels, height, width].
@@ -122,7 +123,8 @@ def of_batch(
 
     Args:
         running_mean, running_var: if given, each is moved by ``share`` towards the value of the batch, in one write.
-        larger: a factor for the variance in this update, because PyTorch divides the squares by the count minus 1.
+        larger: a factor for the variance in the update of ``running_var``, for which PyTorch divides the sum of squares
+            by the number of elements minus 1.
 
     Raises:
         ValueError: if the batch has no elements.
@@ -172,7 +174,7 @@ def layer_norm(
     """Normalize each example over its last dimensions (Ba, Kiros and Hinton 2016).
 
     Args:
-        normalized_shape: the lengths of these dimensions, or of the last one.
+        normalized_shape: the lengths of these dimensions; an integer means only the last dimension.
         weight, bias: shape ``normalized_shape``.
 
     Raises:
@@ -197,7 +199,7 @@ def group_norm(
     bias: Tensor | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Normalize each of ``num_groups`` parts of an image's channels (Wu and He 2018).
+    """Divide the channels of each image into ``num_groups`` groups and normalize each group (Wu and He 2018).
 
     Args:
         x: shape [images, channels, ...].

@@ -94,7 +94,7 @@ def avg_pool2d(
 
 
 def adaptive_avg_pool2d(x: Tensor, output_size: Any, name: str | None = None) -> Tensor:
-    """Return the means of ``output_size`` parts of each image, of nearly equal size.
+    """Divide each image into ``output_size`` parts of nearly equal size, and return the mean of each part.
 
     Part i of n is from ``floor(i * length / n)`` to ``ceil((i + 1) * length / n)``, so parts may overlap.
 

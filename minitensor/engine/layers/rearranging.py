@@ -22,7 +22,9 @@ from minitensor.engine.views.reshaping import reshape, squeeze
 
 
 def tile(op: str, x: Tensor, times: list[int]) -> Tensor:
-    """Return ``x`` repeated ``times`` along its last dimensions. Missing dimensions are added in front.
+    """Return ``x`` repeated along its last dimensions, as often as ``times`` has numbers for them.
+
+    If there are more numbers than dimensions, dimensions of length 1 are added in front.
 
     Raises:
         ValueError: if a number is negative.
@@ -66,11 +68,11 @@ def repeat_interleave(op: str, x: Tensor, repeats: Any, axis: int) -> Tensor:
 def meshgrid(
     op: str, vectors: Sequence[Tensor], indexing: str, spread: Callable[[Tensor, list[int]], Tensor] = expand
 ) -> list[Tensor]:
-    """Return one tensor for each vector, all of one shape, in which the vector is repeated along the other dimensions.
+    """Return one tensor for each vector, all of the same shape; it repeats the vector along all dimensions but one.
 
     Args:
-        indexing: "ij" for dimensions in the order of the vectors; "xy" swaps the first two.
-        spread: repeats a tensor along dimensions of length 1 to a shape, as a copy or a view.
+        indexing: "ij" for dimensions in the order of the vectors; "xy" exchanges the first two dimensions.
+        spread: a function ``spread(x, shape)`` that repeats ``x`` along dimensions of length 1, as a copy or a view.
 
     Raises:
         ValueError: if a tensor has more than one dimension, or ``indexing`` is neither "ij" nor "xy".
@@ -149,7 +151,7 @@ def kth(op: str, x: Tensor, k: int, axis: Any, keepdim: bool) -> tuple[Tensor, T
 
 
 def reduced(op: str, reduction: str, x: Tensor, axis: Any, keepdim: Any) -> Tensor:
-    """Return the result of the table's ``reduction`` over ``axis``; an error about an argument names ``op``."""
+    """Return the result of the operation ``reduction`` over ``axis``; an error about an argument names ``op``."""
     try:
         return FUNCTIONS[reduction](x, axis, keepdim)
     except (ValueError, TypeError, OverflowError, IndexError) as error:
@@ -168,7 +170,8 @@ def logsumexp(x: Tensor, axis: Any, keepdim: bool) -> Tensor:
 
 
 def diff(op: str, x: Tensor, n: int, axis: int) -> Tensor:
-    """Return the differences of neighbours along ``axis``, taken ``n`` times. Bools are compared by "not equal".
+    """Compute the differences of neighbours along ``axis``, ``n`` times in succession. For bools, a difference is
+    "not equal".
 
     Raises:
         ValueError: if ``n`` is below 1.

@@ -36,7 +36,9 @@ def lstm_step(x: Any, state: tuple[Any, Any], weights: Weights) -> tuple[Any, An
 
 
 def gru_step(x: Any, state: Any, weights: Weights) -> Any:
-    """Return the new state of a gated recurrent unit (Cho et al. 2014). The reset gate is applied after the product.
+    """Return the new state of a gated recurrent unit (Cho et al. 2014).
+
+    The reset gate multiplies the product of the state and its weights, not the state.
 
     The weights contain the three gates side by side, in the order of Paddle and PyTorch: reset, update, candidate.
     """

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def walk(root: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-    """Yield the path and the layer, ``("block.fc", layer)``, once for ``root`` and for every layer inside it."""
+    """Yield ``root`` and every layer inside it, each once, as pairs of path and layer: ``("block.fc", layer)``."""
     pending, seen = [(prefix, root)], set()
     while pending:
         path, layer = pending.pop()
@@ -20,7 +20,7 @@ def walk(root: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def members(layers: Iterable[tuple[str, Any]], registry: str) -> Iterator[tuple[str, Any]]:
-    """Yield the path and the tensor, ``("fc.weight", parameter)``, for each tensor in the dicts ``registry`` once."""
+    """Yield each tensor in the layers' dicts ``registry`` once, with its path: ``("fc.weight", parameter)``."""
     seen = set()
     for path, layer in layers:
         for name, each in layer.__dict__[registry].items():

@@ -15,14 +15,14 @@ class Row:
     """The description of one operation.
 
     Attributes:
-        name: the name of the normal operation; in place, an underscore is appended.
-        forward: ``forward(*arrays, *arguments, out=None)``.
+        name: the name of the normal operation; the in-place form has the same name with an underscore appended.
+        forward: the function that computes the operation: ``forward(*arrays, *arguments, out=None)``.
         operands: the names of its tensor inputs.
         target: the operand that the in-place operation overwrites.
         arguments: source text of its other parameters, with defaults.
         rules: the expression of the gradient for each operand; an operand without a rule has no gradient.
-        marks: names for bools that rules may use, each with the expression of operands and arguments that computes one
-            for every element. In place, one bit per element is saved instead of the operand.
+        marks: names that rules may use for arrays of bools, and for each name the expression of operands and arguments
+            that computes the array. The in-place form saves these bools, one bit per element, instead of an operand.
         doc: one sentence for the docstring.
         signature: all parameters in order, as source text; by default operands, arguments, ``name=None``.
         prologue: first statements, such as ``if alpha != 1: ...``; ``{_}`` becomes the underscore of the in-place form.
@@ -32,14 +32,17 @@ class Row:
         floats: true if the result is floating: integers are converted to float32.
         not_differentiable: true if the result, such as a bool, has no gradient. In place, the result is stored in the
             dtype of the target.
-        zero_slopes: for ``not_differentiable``, the operands whose gradient in place is 0; by default only the target.
+        zero_slopes: for ``not_differentiable``, the operands to which the in-place form passes a gradient of 0; by
+            default only the target.
         promote: the operands that are converted to one dtype first.
         writes: for an operation that writes only a part of its target, the call, as source text, of a function in
             ``kernels.written`` that returns this part.
         elementwise: true if operands are broadcast against each other; errors then mention broadcasting.
-        takes, gives: the shapes of operands and of the result, for the docstring, unless they are broadcast.
+        takes, gives: the docstring's texts about the shapes of the operands and of the result; empty if operands are
+            broadcast.
         refuses: the errors for invalid arguments, for the docstring; a vocabulary replaces ValueError by its own error.
-        by_element: true if an element of the result depends only on those at its position, so that chunks are possible.
+        by_element: true if an element of the result depends only on the operands' elements at the same position, so
+            that the operation can be computed in chunks.
         prepare: a function that checks and converts the arguments before anything is computed or saved.
     """
 
@@ -101,7 +104,7 @@ class Row:
 
     @property
     def saved_in_place(self) -> tuple[str, ...]:
-        """The values that the in-place operation saves: marks instead of operands, if they suffice."""
+        """The values that the in-place operation saves: marks instead of operands, if marks suffice."""
         if self.not_differentiable:
             return ()
         direct = frozenset().union(*(names_in(rule) for rule in self.rules.values()))
@@ -135,7 +138,9 @@ ROWS: dict[str, Row] = {}
 
 
 def op(name: str, forward: Callable[..., Any], operands: str, doc: str, **settings: Any) -> None:
-    """Add a row to the table. A setting with the name of an operand is its rule; all others are fields of :class:`Row`.
+    """Add a row to the table.
+
+    A setting with the name of an operand is the rule of this operand; all other settings are fields of :class:`Row`.
 
     Raises:
         ValueError: if a row already has that name, or one of the aliases.
