@@ -130,7 +130,7 @@ def converter(name: str) -> Callable[[Tensor], Tensor]:
 
 
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """Return ``input`` itself if it has the dtype of ``other``, else a copy of ``input`` in that dtype.
+    """Return ``input`` itself if it has the dtype of ``other``, else a copy of the same shape in that dtype.
 
     Raises:
         TypeError: if ``other`` is not a tensor.

@@ -283,7 +283,7 @@ class Tensor(BaseTensor):
         return call_after_accumulation(self, hook)
 
     def detach(self) -> Tensor:
-        """Return an alias that does not require grad. It shares storage and version with this tensor."""
+        """Return an alias of the same shape without requires_grad. It shares storage and version with this tensor."""
         return as_torch(BaseTensor.detach(self))
 
     def detach_(self) -> Tensor:
