@@ -200,7 +200,7 @@ def fingerprint(book: Path) -> str:
 
 
 def _jupyter_book() -> str:
-    """Return the command `jupyter-book` of this environment, even if another one is on the PATH."""
+    """Return the command `jupyter-book` of this environment, even if another `jupyter-book` is on the PATH."""
     return shutil.which("jupyter-book", path=str(Path(sys.executable).parent)) or "jupyter-book"
 
 

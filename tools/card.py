@@ -75,7 +75,7 @@ def drawing_page(script: Path, sharpness: int = 1) -> Iterator[Page]:
     """Open an empty page with the fonts of the book and the script of its stages.
 
     Args:
-        sharpness: the pixels of a picture for one px.
+        sharpness: the number of pixels in the picture for one px of the page.
 
     Raises:
         FileNotFoundError: if there is no Chromium.

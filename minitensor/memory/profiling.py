@@ -58,8 +58,8 @@ class ProfileRow:
         peak: the maximum of the allocated bytes while the line ran, minus the allocated bytes at the start of the
             function; None if the line emitted no events.
         written: the bytes written in place.
-        saved: the bytes of the tensors that the line's operations saved for backward. A saved tensor is a reference:
-            saving it allocates nothing, but prevents it from being freed.
+        saved: the bytes of the tensors that the line's operations saved for backward. Saving stores a reference: it
+            allocates nothing, but prevents the tensor from being freed.
     """
 
     line: int | None
@@ -85,7 +85,7 @@ class Table:
         rows: every line of the function, and a last row for the return. A line that runs several times has one row,
             with the sums and the highest peak.
         total: the figures of the whole call.
-        error: the error that ended the call, as text; empty if it returned.
+        error: the error that ended the call, as text; empty if the call returned.
     """
 
     function: str
@@ -166,7 +166,7 @@ class LineProfiler(Subscription):
         super().close()
 
     def _row(self) -> ProfileRow:
-        """Return the row of the running line of the function; in a recursion, that of the innermost call."""
+        """Return the row of the function's line that is running; in a recursion, the line of the innermost call."""
         frame: Any = sys._getframe(2)
         while frame is not None and frame.f_code not in self._codes:
             frame = frame.f_back

@@ -124,7 +124,7 @@ def _shares_bytes(a: np.ndarray, b: np.ndarray) -> bool:
 def in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
     """Yield the tensors in the arguments of a call and in the outer variables that the function uses, with names.
 
-    Tensors directly inside a list, tuple, dict or object of these are included.
+    If an argument or a variable is a list, tuple, dict or object, the tensors directly inside it are included.
     """
     code = getattr(function, "__code__", None)
     parameters = code.co_varnames[: code.co_argcount] if code is not None else ()

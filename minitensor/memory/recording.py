@@ -2,7 +2,7 @@
 
 * Each event is a :class:`~minitensor.engine.device.memory_log.MemoryEvent` with a kind, bytes, operation and line, and
   the name of the tensor in the program.
-* A recording has the last ``limit`` events; ``dropped`` is the number of earlier ones.
+* A recording keeps the last ``limit`` events; ``dropped`` is the number of earlier events, which were discarded.
 * A recording keeps no tensor alive, because it contains only numbers, text and weak references. It does not change
   values, versions, lifetimes, bytes or peak.
 """
@@ -27,8 +27,8 @@ from minitensor.memory.entries import ASSIGNED, SHOWN, RecordedEvent, TrackedMem
 from minitensor.memory.naming import Naming, names_in_reach
 from minitensor.memory.source_lines import Site, is_engines
 
-#: The first of the artificial addresses that a recording assigns to gradients in flight: those that backward has
-#: computed and not yet passed on, which have no storage on the host. No address of a process is as high.
+#: The first of the artificial addresses that a recording assigns to gradients in flight. Backward has computed these
+#: gradients and not yet passed them on, and they have no storage on the host. No address of a process is as high.
 IN_FLIGHT = 1 << 48
 
 

@@ -165,7 +165,7 @@ class _LiveObjects:
     # ---------- one storage ----------
 
     def names_of(self, x: Tensor) -> list[str]:
-        """Return the names of ``x``: first the one that the program set, then the variables that refer to it."""
+        """Return the names of ``x``: first the name that the program set, then the variables that refer to ``x``."""
         return list(dict.fromkeys([*filter(None, [asked_name(x)]), *self._names.get(id(x), [])]))
 
     def name_of(self, storage: Storage) -> str:

@@ -38,7 +38,7 @@ _CALLERS = (
 
 
 def caller_in_package(frame: FrameType | None) -> str:
-    """Return "a layer" or "an optimizer" if the program called one of them, and it called the operation; else ""."""
+    """Return "a layer" or "an optimizer" if the program called one that called the operation; otherwise ""."""
     found = ""
     while frame is not None and is_engines(frame):
         module = frame.f_globals.get("__name__", "")
@@ -148,7 +148,7 @@ def _name_called(call: ast.Call) -> str:
 
 
 def _writes(called: str, op: str) -> bool:
-    """True if a call of the name ``called`` may be the in-place ``op``, which may have several names."""
+    """True if a call of the name ``called`` may be the in-place operation ``op``, which may have other names."""
     return called == op or (op.endswith("_") and called.endswith("_") and not called.startswith("_"))
 
 

@@ -28,7 +28,7 @@ def scaled_dot_product_attention(
     """Return ``softmax(query @ key.T / sqrt(length)) @ value`` for each head (Vaswani et al. 2017).
 
     Args:
-        query, key, value: of shape [batch, time, heads, length], as is the result.
+        query, key, value: of shape [batch, time, heads, length]; the result has the shape of ``query``.
         attn_mask: bools, True for the keys that a query may see, or floats that are added to the scores; broadcast to
             [batch, heads, queries, keys].
 
@@ -48,7 +48,7 @@ def scaled_dot_product_attention(
 class Embedding(Layer):
     """Return a row of ``weight`` for each index: see :func:`~minitensor.nn.functional.embedding`.
 
-    The input holds integers and may have any shape. The result has one dimension more, of length ``embedding_dim``;
+    The input contains integers and may have any shape. The result has one more dimension, of length ``embedding_dim``;
     ``weight`` has the shape [num_embeddings, embedding_dim].
 
     Raises:

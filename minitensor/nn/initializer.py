@@ -155,7 +155,7 @@ class XavierUniform(Initializer):
     """Draw numbers uniformly between plus and minus ``gain * sqrt(6 / (fan_in + fan_out))`` (Glorot and Bengio, 2010).
 
     Args:
-        fan_in, fan_out: by default those of the parameter's shape (:func:`fans`).
+        fan_in, fan_out: by default the fans of the parameter's shape (:func:`fans`).
 
     Raises:
         TypeError, ValueError: if an argument is not a number, if a fan is not above 0, or if ``gain`` is below 0.

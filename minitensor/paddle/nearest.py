@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 #: In names of at most this length a replaced letter is probably another word and not a slip: `svd` and `std`.
 _SHORT = 4
-#: In names of at least this length, two count_slips are likely.
+#: In names of at least this length, two slips are likely.
 _LONG = 7
 
 

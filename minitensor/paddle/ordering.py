@@ -75,7 +75,7 @@ def _axes(op: str, axis: Any, ndim: int) -> Any:
 
 
 def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> Tensor:
-    """Return the p-norm over ``axis``, by default of all elements. Its gradient at 0 is 0.
+    """Return the p-norm over ``axis``, by default of all elements. Where the norm is 0, its gradient is 0.
 
     Args:
         p: a number, inf, -inf, or "fro", which means 2: the root of the sum of squares.
@@ -177,7 +177,7 @@ def topk(
 def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
     """Return the median along ``axis``, by default of all elements.
 
-    It is the mean of the middle elements if there are two, and nan if an element is nan.
+    If there are two middle elements, the median is their mean. If an element is nan, it is nan.
 
     Returns:
         A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
@@ -255,8 +255,8 @@ def _pick(x: Tensor, axis: int, order: np.ndarray) -> Tensor:
 
 
 def nansum(x: Tensor, axis: Any = None, dtype: Any = None, keepdim: bool = False) -> Tensor:
-    """Return the sum of all elements that are not nan, or of those along ``axis``. The result has the shape of ``x``
-    without the dimensions ``axis``, which stay as 1 with ``keepdim``.
+    """Return the sum along ``axis`` (by default of all elements), without the elements that are nan. The result has the
+    shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -268,8 +268,8 @@ def nansum(x: Tensor, axis: Any = None, dtype: Any = None, keepdim: bool = False
 
 
 def nanmean(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
-    """Return the mean of all elements that are not nan, or of those along ``axis``. The shape is that of
-    :func:`nansum`.
+    """Return the mean along ``axis`` (by default of all elements), without the elements that are nan. The shape is that
+    of :func:`nansum`.
 
     Raises:
         IndexError: if ``x`` does not have that axis.

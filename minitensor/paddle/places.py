@@ -17,5 +17,5 @@ def CPUPlace() -> str:
 
 
 def CUDAPlace(id: int = 0) -> str:
-    """Return the name of the GPU ``id``, for a ``place`` argument. A GPU that does not exist is refused only there."""
+    """Return the name of the GPU ``id``, for a ``place`` argument. Only the function that gets it checks the GPU."""
     return f"Place(gpu:{checks.integer('CUDAPlace', 'id', id)})"

@@ -93,7 +93,7 @@ def add_n(inputs: Tensor | Sequence[Tensor]) -> Tensor:
     """Return the sum of the tensors, on a new storage.
 
     Args:
-        inputs: one tensor, or several of one shape, which is also that of the result.
+        inputs: one tensor, or several tensors of the same shape. The result has this shape, too.
 
     Raises:
         TypeError: if ``inputs`` is not a tensor, or a list or tuple of tensors.

@@ -1,8 +1,8 @@
-"""Flip, crop, colour and normalize pictures: tensors [..., channels, height, width] of Paddle's or PyTorch's names.
+"""Flip, crop, colour and normalize pictures, which are tensors of shape [..., channels, height, width].
 
 Paddle and torchvision share the names and arguments. Only minitensor has ``inplace``, except in ``normalize``, where
-torchvision has it, too. With ``inplace=False`` a function copies the picture and writes into the copy, so both settings
-run the same operations and return the same values.
+torchvision has this argument, too. With ``inplace=False`` a function copies the picture and writes into the copy, so
+both settings run the same operations and return the same values.
 """
 
 from __future__ import annotations
