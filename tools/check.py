@@ -87,7 +87,7 @@ def output_of(process: subprocess.Popen[str], step: str, began: float) -> str:
 
 
 def command(name: str, *arguments: str) -> list[str]:
-    """Return the path of a command in this environment, even if another one is on the PATH."""
+    """Return a command with its path in this environment, even if another command of this name is on the PATH."""
     return [shutil.which(name, path=str(Path(sys.executable).parent)) or name, *arguments]
 
 

@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def build_wheels(folder: Path) -> None:
-    """Write a wheel of each package of the book; JupyterLite indexes those in the folder `pypi` beside its site."""
+    """Write a wheel of each package of the book; JupyterLite indexes wheels in the folder `pypi` beside its site."""
     sources = folder.parent / "sources"
     for package in PACKAGES:
         ignored = shutil.ignore_patterns("__pycache__", "build", "*.egg-info")

@@ -96,7 +96,7 @@ class ExerciseSheet:
     name: str  # such as "03_views"
     title: str  # such as "Views"
     exercises: list[PortableExercise]
-    words: dict[str, str]  # those of the notebook in its language: `notebooks` in the plan of the class
+    words: dict[str, str]  # the texts of a notebook in its language: `notebooks` in the plan of the class
 
     def count_cases(self, folder: Path) -> list[int]:
         """Run every exercise in `folder` and return the number of its cases.
@@ -121,7 +121,7 @@ class ExerciseSheet:
         return json.loads(ran.stdout.splitlines()[-1])
 
     def notebook(self, *, solutions: bool) -> nbformat.NotebookNode:
-        """Return the notebook for students, or with `solutions` the one for teachers."""
+        """Return the notebook for students, or with `solutions` the notebook for teachers."""
         cells = [self._opening()]
         for each in self.exercises:
             code = f"{each.starter}\n\n\n{each.check}"

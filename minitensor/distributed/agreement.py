@@ -45,8 +45,8 @@ def check_equal(parameters: Mapping[str, Tensor] | Iterable[Tensor]) -> None:
         parameters: ``layer.state_dict()``, or tensors in the same order on every rank.
 
     Raises:
-        RanksDifferError: if they differ. The message names the rank, the parameter, and its number of writes on each
-            rank.
+        RanksDifferError: if parameters differ. The message names the ranks that differ, the parameter, and for each
+            rank how often it wrote the parameter.
         RuntimeError: before ``init_parallel_env``, or if a rank does not call this function.
         TypeError: if a parameter is not a tensor.
     """

@@ -32,8 +32,8 @@ _OPERATIONS = (ReduceOp.SUM, ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PROD, ReduceOp
 
 
 def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
-    """Overwrite ``tensor`` on every rank with the elementwise sum over all ranks, in one versioned write. Return
-    ``tensor``.
+    """Overwrite ``tensor`` on every rank with the elementwise sum (or ``op``) over all ranks, in one versioned write.
+    Return ``tensor``.
 
     Args:
         tensor: of one shape and dtype on all ranks. In grad mode it must not need a gradient, because a history cannot
@@ -122,10 +122,10 @@ class _SumOverRanks(PyLayer):
 def sum_over_ranks(x: Tensor) -> Tensor:
     """Return the sum of ``x`` over all ranks as a new tensor. Autograd records the operation.
 
-    Backward computes the gradient of the sum of the losses of all ranks. Every rank has to run it.
+    Backward computes the gradient of the sum of all ranks' losses. Every rank has to run backward.
 
     Args:
-        x: of one shape and dtype on all ranks; the result has the same.
+        x: a tensor of the same shape and dtype on all ranks. The result has this shape and dtype, too.
 
     Raises:
         RuntimeError, ValueError, TypeError: as :func:`all_reduce` does, except that ``x`` may need a gradient.

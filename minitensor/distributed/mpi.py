@@ -15,8 +15,8 @@ from minitensor.engine.device.arrays import gpu_of
 
 Array = Any
 
-#: Times in seconds: how long a rank polls without a pause; how long it sleeps between later polls; and how long, at
-#: least, it waits for the messages of other waiting ranks after its timeout.
+#: Times in seconds: how long a rank polls without a pause; how long it sleeps between later polls; and the shortest
+#: time that it waits for the messages of other waiting ranks after its timeout.
 AT_ONCE, SLEEP, LISTENING = 2e-4, 2e-4, 1.0
 #: The MPI tag of the messages of waiting ranks. A program must use other tags.
 WAITING = 32_000
