@@ -34,7 +34,7 @@ from memory_stage.engines.protocol import (
 from memory_stage.trace.cells import MOST_RANGES, SMALL, Run, merged, runs_of
 from minitensor.engine import events as engine_events
 from minitensor.engine.core.history import READ, RESHAPED, WRITE, Leaf, Node, peek
-from minitensor.engine.core.regions import steps_of
+from minitensor.engine.core.regions import strides_of
 from minitensor.engine.core.storage import Storage, write_that_made
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import address_of, byte_bounds, gpu_of, host_array, restrided
@@ -416,7 +416,7 @@ def _own_layout(array: Any, buffer: Any) -> CellLayout:
     """Return shape, strides and offset of an array in ``buffer``, in elements of the array."""
     size = array.itemsize
     offset = (address_of(array) - address_of(buffer)) // size if array.size else 0
-    return CellLayout(list(array.shape), list(steps_of(array)), offset)
+    return CellLayout(list(array.shape), strides_of(array), offset)
 
 
 def _dtype_name(array: Any) -> str:

@@ -288,15 +288,25 @@ def overlaps_itself(array: np.ndarray) -> bool:
     return False
 
 
-def steps_of(array: np.ndarray) -> tuple[int, ...]:
-    """Return the strides in elements. For dimensions of length 1 or 0, they are those of Paddle and PyTorch.
+def strides_of(array: np.ndarray) -> list[int]:
+    """Return the strides in elements.
 
-    numpy gives the stride 0 to a new dimension of length 1, and to all dimensions of an array without elements. In
-    the frameworks, such a stride is the length of the next dimension times its stride, as in a contiguous tensor.
+    numpy gives the stride 0 to a new dimension of length 1. In Paddle and PyTorch, such a stride is the length of the
+    next dimension times its stride, as in a contiguous tensor.
     """
     shape, size = array.shape, array.itemsize
     steps = [step // size for step in array.strides]
     for d in range(len(shape) - 1, -1, -1):
-        if 0 in shape or (shape[d] == 1 and steps[d] == 0):
+        if shape[d] == 1 and steps[d] == 0:
             steps[d] = max(shape[d + 1], 1) * steps[d + 1] if d + 1 < len(shape) else 1
+    return steps
+
+
+def steps_of(array: np.ndarray) -> tuple[int, ...]:
+    """Return the strides in elements, as PyTorch shows them: an array without elements has those of a new tensor."""
+    if 0 not in array.shape:
+        return tuple(strides_of(array))
+    steps = [1] * array.ndim
+    for d in range(array.ndim - 2, -1, -1):
+        steps[d] = max(array.shape[d + 1], 1) * steps[d + 1]
     return tuple(steps)

@@ -19,7 +19,7 @@ from minitensor.engine.checks import shown
 from minitensor.engine.core.history import GradientBox, Leaf, Node, become_leaf, current, group_of, new_leaf
 from minitensor.engine.core.layout_rules import always_contiguous, laid_out, register_layout
 from minitensor.engine.core.printing import format_tensor
-from minitensor.engine.core.regions import steps_of
+from minitensor.engine.core.regions import strides_of
 from minitensor.engine.core.storage import Storage, new_storage
 from minitensor.engine.core.tensor_type import TensorType
 from minitensor.engine.device.arrays import address_of, gpu_of, host_array
@@ -183,7 +183,7 @@ class Tensor(metaclass=TensorType):
     @property
     def strides(self) -> list[int]:
         """The distance between neighbouring elements along each dimension, in elements of the storage."""
-        return list(steps_of(self._array))
+        return strides_of(self._array)
 
     @property
     def offset(self) -> int:

@@ -43,7 +43,9 @@ def test_a_tensor_on_an_array_shares_its_memory_both_ways(layout: str, dtype: st
     x = mt.from_numpy(array)
     assert x.data_ptr() == ptr(array) and x.stop_gradient and x.is_leaf and x.place == "Place(cpu)"
     assert x.shape == list(array.shape) and x.dtype == dtype and x.inplace_version == 0
-    assert x.strides == [step // array.itemsize for step in array.strides]
+    assert all(
+        n == 1 or got == step // array.itemsize for n, got, step in zip(x.shape, x.strides, array.strides, strict=True)
+    )
     array[...] = 1
     assert x.tolist() == array.tolist()
     x[...] = 0

@@ -15,7 +15,7 @@ import pytest
 import minitensor as mt
 from memory_stage.recorder.steps import Steps
 from minitensor.engine.core.history import Leaf, Node, peek
-from minitensor.engine.core.regions import steps_of
+from minitensor.engine.core.regions import strides_of
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.device.arrays import address_of, host_array, restrided
 from minitensor.engine.device.counters import cpu_meter
@@ -60,7 +60,7 @@ def look(x: mt.Tensor) -> dict[str, Any]:
         "tensor": id(x),
         "storage": id(storage),
         "shape": list(array.shape),
-        "strides": list(steps_of(array)),
+        "strides": strides_of(array),
         "offset": at // size if array.size else None,
         "dtype": x.dtype.name,
         "stop_gradient": node is None,
