@@ -46,7 +46,7 @@ DROPDOWN = re.compile(r"^(:{3,})\{dropdown\} (.*?)\n(.*?)\n\1\s*$", re.MULTILINE
 CITATION = re.compile(r"\{cite\}`\d+-([\w-]+)`")
 PAGE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
 STARTS = re.compile(r"^\*\*(?:\d+\. )?(.+?)\.?\*\*", re.MULTILINE)
-# nbgrader replaces a solution by this text. Its default raises an error, and the unfinished function would be lost.
+# nbgrader replaces a solution by this text. nbgrader's own text would remove the unfinished function.
 CONFIG = '''"""The course for nbgrader: run its commands in this folder."""
 
 c = get_config()  # noqa: F821, defined by nbgrader
@@ -96,7 +96,7 @@ class ExerciseSheet:
     name: str  # such as "03_views"
     title: str  # such as "Views"
     exercises: list[PortableExercise]
-    words: dict[str, str]  # the texts of a notebook in its language: `notebooks` in the plan of the class
+    words: dict[str, str]  # the texts of a notebook in its language, from the key `notebooks` of the course's plan
 
     def count_cases(self, folder: Path) -> list[int]:
         """Run every exercise in `folder` and return the number of its cases.
@@ -221,7 +221,7 @@ def read_sheet(file: Path, edition: Edition | None = None) -> ExerciseSheet:
 
 
 def read_sheets(edition: Edition | None = None) -> list[ExerciseSheet]:
-    """Return the exercises of all chapters that have some, of the book or of an edition."""
+    """Return the exercises of the chapters of the book, or of an edition, without chapters that have none."""
     chapters = edition.folder / "chapters" if edition else CHAPTERS
     sheets = [read_sheet(file, edition) for file in sorted(chapters.glob("[0-9][0-9]_*.md"))]
     return [sheet for sheet in sheets if sheet.exercises]
@@ -256,13 +256,13 @@ def _last_call(source: str) -> tuple[str, str, str] | None:
 
 
 def _format(code: str) -> str:
-    """Return code that was made from a syntax tree, with lines of a readable length."""
+    """Format code that was generated from a syntax tree, so that its lines have a readable length."""
     command = [sys.executable, "-m", "ruff", "format", "--isolated", "--line-length", "100", "-"]
     return subprocess.run(command, input=code, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _statement(text: str) -> str:
-    """Return the text of an exercise, without a comment on the solution before it."""
+    """Return the text of an exercise, without a comment on the previous exercise's solution in front of it."""
     start = STARTS.search(text)
     if start:
         text = text[start.start() :]

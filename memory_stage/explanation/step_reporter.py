@@ -307,7 +307,7 @@ class StepReporter:
 
 
 def _written_by_refused(done: FinishedStep) -> list[Unversioned]:
-    """Return the writes of a refused operation, which Paddle runs before it raises the error."""
+    """Return the writes that a refused operation has made: Paddle computes before it raises the error."""
     refused = [number for number, fact in enumerate(done.facts) if isinstance(fact, Refused)]
     after = done.facts[refused[-1] + 1 :] if refused and done.error is not None else []
     return [fact for fact in after if isinstance(fact, Unversioned)]

@@ -77,8 +77,8 @@ def real(op: str, name: str, given: Any, least: float | None = None, above: floa
 
     Raises:
         TypeError: if it is not a number.
-        ValueError: if it is too small, if there is a bound and it is nan, or if it is an integer that does not fit into
-            64 bits.
+        ValueError: if the number is too small, if it is nan and there is a bound, or if it is an integer that does not
+            fit into 64 bits.
     """
     value = given.item() if isinstance(given, np.generic) else given
     if not isinstance(value, (int, float)):

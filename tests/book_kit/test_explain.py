@@ -1,4 +1,4 @@
-"""Test `%%explain` in IPython's shell, and a report as an HTML table, both as text and in the browser."""
+"""Test `%%explain` in IPython's shell, and the HTML table of a report: its text, and what a browser shows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def run(shell, capsys, monkeypatch):
-    """Run a cell. Return True if it passed, its error, its output, and the displayed reports."""
+    """Run a cell. Return four values: if it passed, its error, its output, and the displayed reports."""
     shown: list[Report] = []
     monkeypatch.setattr("memory_stage.integrations.explain_magic.display", shown.append)
     shell.user_ns["mt"] = mt

@@ -98,7 +98,7 @@ def _run_page() -> dict[str, list]:
 
 @pytest.fixture
 def runs(shown, request) -> list[dict[str, Run]]:
-    """Return, for each stage of the section that the test's name numbers, a dict from labels of variants to runs."""
+    """Return a dict from labels of variants to runs for each stage of a section, whose number is in the test's name."""
     number = re.match(r"test_(?:with_)?(\d+|one_more)", request.node.name).group(1)
     begins = ONE_MORE if number == "one_more" else f"{number}. "
     (found,) = [values for heading, values in shown.items() if heading.startswith(begins)]
@@ -130,14 +130,14 @@ def test_every_stage_has_a_title_and_a_question(shown):
 # ---- the fifteen, and one more ------------------------------------------------------------------------------------
 
 
-def test_1_the_refused_write_changes_nothing_and_would_make_only_the_update_wrong(runs):
+def test_1_the_refused_write_changes_nothing_and_a_clone_updates_the_wrong_numbers(runs):
     (stage,) = runs
     normal, clone, refused = stage.values()
     assert "ValueError" in refused.error() and refused.written() == set()
     assert refused.numbers("x") == [1, 2, 3] and refused.storage("x")["version"] == 0
     assert clone.numbers("x.grad") == normal.numbers("x.grad") == [2, 4, 6]
-    assert clone.numbers("h") == [0.5, 3, 7.5]  # the squares of x minus the update
-    assert normal.numbers("x") == [0.5, 1, 1.5]  # x minus the update
+    assert clone.numbers("h") == [0.5, 3, 7.5]  # x * x - update
+    assert normal.numbers("x") == [0.5, 1, 1.5]  # x - update
 
 
 def test_2_an_in_place_line_binds_the_name_to_a_new_tensor_or_is_refused_or_writes_the_leaf(runs):
@@ -172,7 +172,7 @@ def test_4_a_line_changes_the_tensor_of_both_names_or_binds_one_name_to_a_new_te
         assert run.allocated == 2 * in_torch.allocated
 
 
-def test_5_the_same_write_makes_the_tensor_saved_by_sigmoid_stale_and_harms_no_formula(runs):
+def test_5_the_same_write_is_an_error_after_sigmoid_and_allowed_after_its_formula(runs):
     (stage,) = runs
     sigmoid, formula = stage.values()
     assert sigmoid.lines("stale") == [3] and sigmoid.lines("raise") == [4]

@@ -1,4 +1,4 @@
-"""Compare the slides in PyTorch's names to the answers that `facts/class_deck.py` recorded in real PyTorch."""
+"""Compare the slides that use PyTorch's names to the answers that `facts/class_deck.py` recorded in real PyTorch."""
 
 from __future__ import annotations
 

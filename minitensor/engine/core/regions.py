@@ -35,7 +35,7 @@ class Region(NamedTuple):
     """The cells that a view covers, inside the ``extent`` (elements) that the base of its group spans.
 
     ``dense`` is true if the base fills its extent in C order without gaps, and the view covers at least one cell and no
-    cell twice. Then a gradient for the base, if it is in C order, has the view's cells at the layout of the view.
+    cell twice. Then the layout of the view also locates the view's cells in a gradient for the base in C order.
     """
 
     extent: int
@@ -45,11 +45,11 @@ class Region(NamedTuple):
     dense: bool
 
     def within(self, g: np.ndarray) -> np.ndarray | None:
-        """Return the view's cells in ``g``, a gradient for the base, as a view of ``g``; None if no view shows them."""
+        """Return the part of ``g``, a gradient for the base, that belongs to the view; None if it needs a copy."""
         return self.view.of(g.reshape(-1)) if self.dense and g.flags.c_contiguous else None
 
     def spread(self, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """Return a gradient of ``shape`` for the base: ``g``, a gradient for the view, with zeros elsewhere."""
+        """Extend ``g``, a gradient for the view, by zeros to a gradient for the base, which has the shape ``shape``."""
         if self.dense:
             total = np.zeros(shape, g.dtype, like=g)
             self.view.of(total.reshape(-1))[...] = g
@@ -156,7 +156,7 @@ class PartGradient:
         return self.region.spread(host_array(self.g), self.shape)
 
     def add_to(self, total: np.ndarray) -> bool:
-        """Add the part in place to ``total``, a gradient for the whole; False if no view of ``total`` is the part."""
+        """Add the part in place to ``total``, a gradient for the whole; False if the part needs a copy."""
         cells = self.region.within(total)
         if cells is None:
             return False
@@ -232,8 +232,8 @@ def covers(view: np.ndarray, base: np.ndarray) -> bool:
     return view.size == base.size == span(base)[1] and span(view) == span(base) and not overlaps_itself(view)
 
 
-#: GPU arrays that must not be written for now: the id of the array that owns the memory, and the number of unfinished
-#: :func:`lend` calls. GPU arrays have no read-only flag.
+#: GPU arrays that must not be written for now: the id of the array that owns the memory, and the number of loans
+#: (:func:`lend`) that were not taken back. GPU arrays have no read-only flag.
 _lent: dict[int, int] = {}
 
 
@@ -252,7 +252,7 @@ def take_back(array: np.ndarray) -> None:
 
 
 def writeable(array: np.ndarray) -> bool:
-    """True if an array may be written. A GPU array may not be if it overlaps itself or is lent."""
+    """True if an array may be written. A GPU array must not be written if it overlaps itself or is lent."""
     if type(array) is ndarray:
         return array.flags.writeable
     return not overlaps_itself(array) and not (_lent and id(owner_of(array)) in _lent)

@@ -56,7 +56,7 @@ def erfinv(a: Array, out: Array | None = None) -> Array:
     """The number whose error function is ``a``; nan outside -1 and 1 (DLMF 7.17)."""
     sign = np.signbit(a) & (a == 0)  # scipy returns 0.0 for erfinv(-0.0)
     found = as_array(_scipy("erfinv", "erfinv")(a, out=out))
-    if type(found) is not np.ndarray or sign.any():  # a test of the numbers would wait for a device
+    if type(found) is not np.ndarray or sign.any():  # `any` would wait for a GPU
         np.copyto(found, -0.0, where=sign)
     return found
 
@@ -68,7 +68,7 @@ def lgamma(a: Array, out: Array | None = None) -> Array:
     """The logarithm of the absolute value of the gamma function (DLMF 5.2)."""
     lowest = as_array(a == -math.inf)
     found = as_array(_scipy("lgamma", "gammaln")(a, out=out))
-    if type(found) is not np.ndarray or lowest.any():  # a test of the numbers would wait for a device
+    if type(found) is not np.ndarray or lowest.any():  # `any` would wait for a GPU
         np.copyto(found, math.inf, where=lowest)  # scipy returns -inf, and C returns inf
     return found
 
@@ -131,7 +131,7 @@ def multigammaln_arguments(p: Any) -> tuple[Any, ...]:
     """Check a positive integer."""
     order = _order("multigammaln", "p", p, 1)
     if order > MOST_DIMENSIONS:
-        raise ValueError(f"multigammaln: p must be at most {MOST_DIMENSIONS:,}, the number of terms, not {order}")
+        raise ValueError(f"multigammaln: p, the number of terms, must be at most {MOST_DIMENSIONS:,}, not {order}")
     return (order,)
 
 
@@ -170,7 +170,7 @@ def gamma_density(a: Array, b: Array) -> Array:
     a, b = a.astype(np.float64), b.astype(np.float64)  # the three terms nearly cancel, which loses digits in float32
     with np.errstate(all="ignore"):
         power = _scipy("gammainc", "xlogy")(a - 1, b)
-        return np.exp(power - b - lgamma(a)[()]).astype(dtype)  # a number beside a GPU array is a scalar
+        return np.exp(power - b - lgamma(a)[()]).astype(dtype)  # one number becomes a scalar
 
 
 # ---------- Bessel functions ----------

@@ -88,8 +88,8 @@ def move(x: Tensor, device: Any) -> Tensor:
 
 
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """Return the tensor itself if it is on the GPU, else a copy of its shape and dtype on the GPU. Gradients flow
-    through the copy.
+    """Return the tensor itself if it is on the GPU, else a copy on the GPU, with the same shape and dtype.
+    Gradients flow through the copy.
 
     Raises:
         RuntimeError: if there is no such device.
@@ -99,7 +99,7 @@ def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tenso
 
 
 def cpu(input: Tensor) -> Tensor:
-    """Return the tensor itself if it is on the host, else a copy of its shape and dtype on the host."""
+    """Return the tensor itself if it is on the host, else a copy on the host, with the same shape and dtype."""
     return move(input, "cpu")
 
 

@@ -146,7 +146,7 @@ def test_after_a_thousand_other_writes_the_error_names_the_write_or_says_it_is_n
     z = front * front
     part[2] = 0.0
     other = mt.zeros([1], "float64")
-    saver = other * w[:1]  # this product saves `other`, because only writes to saved storages are logged
+    saver = other * w[:1]  # saves `other`, so that the writes to it are logged
     for _ in range(1100):
         other.add_(1.0)
     assert not saver.stop_gradient
@@ -156,7 +156,7 @@ def test_after_a_thousand_other_writes_the_error_names_the_write_or_says_it_is_n
     assert "multiply saved its first input at version 0" in text
     assert f"overwritten: by add_, which made version 1 (test_stale.py, line {number}: a.add_(1.0))" in text
     assert "received tensor_version:1 != wrapper_version_snapshot:0" in text
-    with pytest.raises(RuntimeError) as raised:  # no saved byte changed, so the error needs the write log
+    with pytest.raises(RuntimeError) as raised:  # only the write log knows that the saved bytes are intact
         z.backward()
     text = str(raised.value)
     assert "multiply saved its first input at version 0" in text
@@ -177,7 +177,7 @@ def test_the_error_names_no_write_to_a_freed_storage_that_had_the_same_address()
         y.backward()
 
 
-def test_the_error_names_the_line_of_code_without_a_file():
+def test_the_error_names_the_line_if_the_code_has_no_file():
     names = {"mt": mt}
     exec("w = mt.to_tensor([1.0], stop_gradient=False)\na = w * 1\ny = a * a\na.add_(1.0)\n", names)
     with pytest.raises(RuntimeError) as raised:

@@ -62,14 +62,14 @@ regions(
 )  # fmt: skip
 regions(
     "touching-dimensions-do-not-overlap",
-    "Two dimensions that share one cell count as free of overlap.",
+    "An array whose dimensions share one cell is said not to overlap itself.",
     "        if step <= reach:",
     "        if step < reach:",
     "views::test_a_cell_that_as_strided_shows_twice_gets_the_sum_of_both_gradients",
 )  # fmt: skip
 regions(
     "overlapping-view-covers-everything",
-    "A view that shows some cells twice and other cells never counts as a view of all cells.",
+    "A view that shows some cells twice, and does not show other cells, is said to show all cells.",
     " and not overlaps_itself(view)",
     "",
     "savers",
@@ -132,7 +132,7 @@ parts(
 )  # fmt: skip
 transposing(
     "gradient-of-a-transpose-permuted-like-the-value",
-    "The gradient of a transpose is permuted like the value, instead of back.",
+    "The gradient of a transpose is permuted like the value, and not by the inverse permutation.",
     "        back[p] = i",
     "        back[i] = p",
     "views::test_the_gradient_through_a_view_agrees_with_central_differences",
@@ -153,7 +153,7 @@ joining(
 )  # fmt: skip
 joining(
     "concat-jvp-begins-at-zero",
-    "Second order: every part of a join is written to its beginning.",
+    "Second order: every part of a concatenation is written to the beginning of the result.",
     "begin = sum(lengths[:i])",
     "begin = 0 * sum(lengths[:i])",
     "backward_keeps_to_itself",

@@ -23,7 +23,7 @@ SHOWN = """stage => {
     const sentence = stage.shadowRoot.querySelector('[aria-live=polite]');
     return [Number(slider.value), slider.getAttribute('aria-valuetext'), sentence.textContent.trim()];
 }"""
-# Steps from the first step to the last, as the slider does for each key, and returns the texts of each step.
+# Steps from the first step to the last with the events of a moved slider, and returns the texts of each step.
 EVERY_STEP = """stage => {
     const slider = stage.shadowRoot.querySelector('.time input'), shown = [];
     for (slider.value = slider.min; ; slider.stepUp()) {
@@ -35,7 +35,7 @@ EVERY_STEP = """stage => {
 # Focuses the button "Next" or the list of variants, and returns true if Tab stops there.
 FOCUS = """(stage, kind) => {
     const control = stage.shadowRoot.querySelector(kind === 'next' ? '.next' : '.chooser select');
-    const options = { preventScroll: true }; // a page that scrolls may show the step of another paragraph
+    const options = { preventScroll: true }; // scrolling may step the stage to the step of another paragraph
     control.focus(options); // the first focus that a stage gets goes to the first of its controls
     control.focus(options);
     const isReached = stage.shadowRoot.activeElement === control && stage.getAttribute('tabindex') !== '-1';

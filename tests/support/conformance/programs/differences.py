@@ -1,7 +1,7 @@
 """Check the reference by central differences, for programs that are smooth functions of their leaves.
 
-The check uses only the values of the reference. A program runs once for its tangents, and then twice for every element
-of every leaf, with that element moved slightly up and slightly down.
+A program runs once for the tangents of the reference, and then twice for every element of every leaf, with that element
+moved slightly up and slightly down. The differences of the values must equal the tangents.
 """
 
 from __future__ import annotations
