@@ -17,5 +17,8 @@ def CPUPlace() -> str:
 
 
 def CUDAPlace(id: int = 0) -> str:
-    """Return the name of the GPU ``id``, for a ``place`` argument. Only the function that gets it checks the GPU."""
+    """Return the name of the GPU ``id``, for a ``place`` argument.
+
+    A missing GPU is refused by the function to which the name is passed, and not here.
+    """
     return f"Place(gpu:{checks.integer('CUDAPlace', 'id', id)})"

@@ -81,9 +81,7 @@ class Tensor(BaseTensor):
     nelement = numel
 
     def stride(self, dim: int | None = None) -> Any:
-        """Return the strides of all dimensions, or the stride of ``dim``.
-
-        A stride is the distance, in elements, between neighbours along a dimension in the storage.
+        """Return the stride of each dimension, or of ``dim``: the distance of neighbours in the storage, in elements.
 
         Raises:
             IndexError: if the tensor has no such dimension.
