@@ -154,9 +154,7 @@ def promoted_dtype(tensors: list[BaseTensor]) -> np.dtype:
 
 
 def promote(*operands: BaseTensor) -> tuple[BaseTensor, ...]:
-    """Return the operands converted to their promoted dtype. A float32 number in an operation with 16-bit floats is not
-    converted.
-    """
+    """Return the operands in their promoted dtype. Beside 16-bit floats, a float32 number is not converted."""
     dtype = promoted_dtype(list(operands))
     return tuple(x if x._array.dtype is dtype or is_wide(x, dtype) else cast(x, dtype) for x in operands)
 
