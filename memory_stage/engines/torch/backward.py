@@ -71,10 +71,12 @@ class Backward:
             self._passes.append(passing)
             hooks = self.hooks.install()
         self._registry.backwards += 1
-        is_in_call = mode.is_in_call  # torch has taken the mode off its stack, but it must observe the program's hooks
-        if is_in_call:
+        is_off_stack = (
+            mode.is_off_stack
+        )  # torch has taken the mode off its stack, but it must observe the program's hooks
+        if is_off_stack:
             mode.__enter__()
-            mode.is_in_call = False
+            mode.is_off_stack = False
         try:
             return real(t_outputs, *args, **kwargs)
         except RuntimeError as error:
@@ -83,9 +85,9 @@ class Backward:
                 self._emit(events.StaleRead(None, "stale"))
             raise
         finally:
-            if is_in_call:
+            if is_off_stack:
                 remove_mode(mode)  # does nothing if the recording has ended in a hook
-                mode.is_in_call = True
+                mode.is_off_stack = True
             self._registry.backwards -= 1
             self.hooks.restore(hooks)
             if passing is not None:

@@ -59,7 +59,7 @@ class Mode(TorchFunctionMode):
         self.registry, self.nodes, self.emit = registry, nodes, emit
         self.is_open = True
         self.guard = Guard(self._fail)
-        self.is_in_call = False  # True while a call of torch runs, during which torch takes the mode off the stack
+        self.is_off_stack = False  # True while a call of torch runs, during which torch takes the mode off the stack
         self.calls = 0  # the number of running calls, each of which puts the mode back on the stack at its end
         self.hooks: UserHooks | None = None
         self._caller = Caller()
@@ -76,7 +76,7 @@ class Mode(TorchFunctionMode):
         if not self.is_open:
             remove_mode_soon(self)
         if not self.is_open or call.is_silent or self._is_elsewhere():
-            was, self.is_in_call = self.is_in_call, True
+            was, self.is_off_stack = self.is_off_stack, True
             self.calls += 1
             try:
                 result = self._caller.call(sys._getframe(1), func, args, kwargs)
@@ -85,7 +85,7 @@ class Mode(TorchFunctionMode):
                 remove_recorder_frames(error, sys._getframe(1))
                 raise
             finally:
-                self.is_in_call = was
+                self.is_off_stack = was
                 self.calls -= 1
             if call.hooks and self.is_open and self.hooks is not None:
                 self.hooks.registered(args[0])
@@ -96,7 +96,7 @@ class Mode(TorchFunctionMode):
             given = self._before(call, args, kwargs)
             if given is not None:
                 extra = self._hidden(call, func, args, kwargs)
-        was, self.is_in_call = self.is_in_call, True
+        was, self.is_off_stack = self.is_off_stack, True
         self.calls += 1
         try:
             result = self._caller.call(sys._getframe(1), func, args, kwargs)
@@ -108,7 +108,7 @@ class Mode(TorchFunctionMode):
             remove_recorder_frames(error, sys._getframe(1))
             raise
         finally:
-            self.is_in_call = was
+            self.is_off_stack = was
             self.calls -= 1
         if self.is_open and given is not None:
             with self.guard, muted():
@@ -135,7 +135,7 @@ class Mode(TorchFunctionMode):
 
     def made(self, name: str, x: torch.Tensor) -> None:
         """Emit a tensor that was created by a function that no mode observes."""
-        if not self.is_open or self.is_in_call or threading.get_ident() != self._thread:
+        if not self.is_open or self.is_off_stack or threading.get_ident() != self._thread:
             return
         with self.guard, muted():
             if self.registry.is_tensor(x) and not self.registry.is_registered(x):

@@ -156,7 +156,7 @@ class TorchPatches:
     def _report_scripted(self) -> None:
         """Report that a scripted function is about to run, unless a recorded call has called it."""
         mode = self._modes[0]
-        if mode.is_open and not mode.is_in_call and threading.get_ident() == self._thread:
+        if mode.is_open and not mode.is_off_stack and threading.get_ident() == self._thread:
             self._note(SCRIPTED)
 
     # ---------- others ----------

@@ -104,7 +104,7 @@ class CallWatcher(TorchFunctionMode):
         time: the number of writes so far.
         is_open: False once the watch has ended.
         failure: the error in this package that ended the watch, or None.
-        is_in_backward: True while ``Tensor.backward`` runs. Torch has taken this mode off its stack then.
+        is_off_stack: True while ``Tensor.backward`` runs, because torch has then taken this mode off its stack.
         open_functions: the number of running calls of the program's subclasses of ``torch.autograd.Function``.
     """
 
@@ -115,7 +115,7 @@ class CallWatcher(TorchFunctionMode):
         self.time = 0
         self.is_open = True
         self.failure: Exception | None = None
-        self.is_in_backward = False
+        self.is_off_stack = False
         self.open_functions = 0
         #: The tensors in attributes of a ``ctx``, by the addresses of their storages.
         self._unchecked: dict[int, weakref.ref[torch.Tensor]] = {}
@@ -142,7 +142,7 @@ class CallWatcher(TorchFunctionMode):
             except Exception as failure:
                 self._fail(failure)
                 is_logged = False
-        was, self.is_in_backward = self.is_in_backward, kind.runs_backward or self.is_in_backward
+        was, self.is_off_stack = self.is_off_stack, kind.runs_backward or self.is_off_stack
         try:
             if is_logged and (kind.warns_often or self._is_new_place(func, sys._getframe(1))):
                 result = self._caller.call(sys._getframe(1), func, args, kwargs or {})
@@ -154,7 +154,7 @@ class CallWatcher(TorchFunctionMode):
             remove_recorder_frames(error, sys._getframe(1))
             raise
         finally:
-            self.is_in_backward = was
+            self.is_off_stack = was
         if is_logged and self.is_open:
             try:
                 made = _next_node() != first

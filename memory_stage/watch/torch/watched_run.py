@@ -264,13 +264,13 @@ class BackwardPasses:
         if not watcher.is_open or threading.get_ident() != self._thread:
             return real(t_outputs, *args, **kwargs)
         frame = sys._getframe(1)
-        is_in_backward = watcher.is_in_backward
+        is_off_stack = watcher.is_off_stack
         keeps_graph = any(each is True for each in args[1:3])  # the positional arguments retain_graph and create_graph
         with torch._C.DisableTorchFunction():
             self._before(t_outputs, frame)
-        if is_in_backward:  # torch has taken the mode off its stack, but it must observe the program's hooks
+        if is_off_stack:  # torch has taken the mode off its stack, but it must observe the program's hooks
             watcher.__enter__()
-            watcher.is_in_backward = False
+            watcher.is_off_stack = False
         first = _next_node()
         try:
             result = real(t_outputs, *args, **kwargs)
@@ -280,9 +280,9 @@ class BackwardPasses:
             t_outputs = args = kwargs = None  # type: ignore[assignment]  # the traceback refers to this frame
             raise
         finally:
-            if is_in_backward:
+            if is_off_stack:
                 remove_mode(watcher)
-                watcher.is_in_backward = True
+                watcher.is_off_stack = True
             del frame
         frame, end = sys._getframe(1), _next_node()
         if end != first and watcher.is_open:  # create_graph=True has recorded the pass
