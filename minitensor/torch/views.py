@@ -286,14 +286,12 @@ def _with_one(array: np.ndarray, dim: int) -> np.ndarray:
     Raises:
         IndexError: if the result has no such dimension.
     """
-    shape, strides = list(array.shape), list(array.strides)
-    dim = as_dim(dim, len(shape) + 1)
-    step = shape[dim] * strides[dim] if dim < len(shape) else array.itemsize
-    shape.insert(dim, 1)
+    dim = as_dim(dim, array.ndim + 1)
+    shape = (*array.shape[:dim], 1, *array.shape[dim:])
     if not strided.unusual or not array.size:
         return array.reshape(shape)
-    strides.insert(dim, step)
-    return restrided(array, tuple(shape), tuple(strides))
+    stride = array.shape[dim] * array.strides[dim] if dim < array.ndim else array.itemsize
+    return restrided(array, shape, (*array.strides[:dim], stride, *array.strides[dim:]))
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
