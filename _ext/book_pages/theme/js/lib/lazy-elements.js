@@ -12,7 +12,9 @@ import { inTurn } from './in-turn.js';
 
 const NEAR = '600px';
 const MARKS = ['loading', 'tabindex', 'role', 'aria-label']; // attributes of an element that has not started
-const whenIdle = run => (window.requestIdleCallback ?? setTimeout)(run);
+const LONGEST_WAIT = 200; // ms until a part runs although the browser reports no idle moment
+const whenIdle = run =>
+  window.requestIdleCallback ? window.requestIdleCallback(run, { timeout: LONGEST_WAIT }) : setTimeout(run);
 
 /** Start the stages and figures of the page that have the attribute loading="lazy". */
 export function startWhenNear() {
