@@ -20,9 +20,9 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from book_kit.data.library_names import NAMES
 from book_kit.tables import error_tables
 from book_kit.tables.table_words import translated
+from memory_stage.messages import language, render
 
 from .languages import Edition, page_in
 from .terms import GLOSSARY, anchor, glossary
@@ -48,14 +48,14 @@ def messages(root: Path, edition: Edition | None = None) -> dict[str, Any]:
         cause["page"] = page_in(edition, cause["page"])
         cause.update(translated.get(key, {}))
     index = page_in(edition, ERROR_INDEX)
-    return {"causes": causes, "index": index, "messages": [_entry(row) for row in error_tables.recorded(root)]}
+    code = edition.code if edition else "en"
+    return {"causes": causes, "index": index, "messages": [_entry(row, code) for row in error_tables.recorded(root)]}
 
 
-def _entry(row: error_tables.MessageRow) -> dict[str, Any]:
+def _entry(row: error_tables.MessageRow, code: str) -> dict[str, Any]:
+    """Return the entry of a message; ``code`` is the language of the words about it."""
     short = error_tables.shortened(row.message.splitlines()[0], LONGEST)
-    name = NAMES[row.library]
-    origin = f"reported {row.reported}" if row.reported else "from its source" if row.source else None
-    by = f"{name}, {origin}" if origin else f"{name} {' and '.join(row.versions)}"
+    by = render(error_tables.recorded_from(row), language(code))
     return {"cause": row.cause, "message": row.message, "by": by, "short": short}
 
 

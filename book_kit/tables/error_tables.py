@@ -19,7 +19,7 @@ from typing import Any
 import minitensor as mt
 from book_kit.data.library_names import NAMES
 from book_kit.tables.table_words import comma_list, said
-from memory_stage.messages import default_language, message
+from memory_stage.messages import Text, default_language, joined, message
 
 LONGEST = 420  # the most characters of a message: the rest of longer messages is advice on calls inside the library
 HEADS = (message("Message"), message("From"), message("The shortest program"), message("Write instead"))
@@ -159,6 +159,16 @@ def origin(row: MessageRow) -> str:
         return f"{name} {comma_list(row.versions)}"
     words = message("reported {day}", day=row.reported) if row.reported else message("its source")
     return said(message("{library}, {link}; not run", library=name, link=f"[{said(words)}]({row.source})"))
+
+
+def recorded_from(row: MessageRow) -> Text:
+    """Return the library of a message with the versions in which the program was run, or where the message is from."""
+    name = NAMES[row.library]
+    if row.reported:
+        return message("{library}, reported {day}", library=name, day=row.reported)
+    if not row.ran:
+        return message("{library}, from its source", library=name)
+    return message("{library} {versions}", library=name, versions=joined(row.versions))
 
 
 def quoted(message: str) -> str:

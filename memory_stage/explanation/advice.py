@@ -229,13 +229,14 @@ def _for_unnoticed(row: ReportRow, text: str, about: WriteFacts) -> Text:
         return message("Give NumPy its own memory: use `.numpy().copy()`, or `.clone()` the tensor first.")
     if ".step(" in text and about.package == "paddle":
         return message(
-            "Call every `backward()` before `{statement}`. A step raises no version, so backward raises no error.",
+            "Call every `backward()` before `{statement}`. A step does not increase the version, so backward raises "
+            "no error.",
             statement=text,
         )
     if ".step(" in text:
         return message(
-            "Call every `backward()` before `{statement}`. A fused step raises no version, so backward raises no "
-            "error.",
+            "Call every `backward()` before `{statement}`. A fused step does not increase the version, so backward "
+            "raises no error.",
             statement=text,
         )
     return message("Call `backward()` before this line, because it reads the tensors saved in {lines}.", lines=saved)

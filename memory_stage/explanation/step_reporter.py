@@ -207,8 +207,8 @@ class StepReporter:
             saved.lost = True
         if fact.used:
             unnoticed = message(
-                "It overwrites {saved}. The write raises no version, so backward will use the new numbers without an "
-                "error, and its gradients will be wrong.",
+                "It overwrites {saved}. The write does not increase the version, so backward will use the new numbers "
+                "without an error, and its gradients will be wrong.",
                 saved=entry_phrases.name_saved(fact.used),
             )
             row.happened = said(unnoticed)

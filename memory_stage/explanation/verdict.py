@@ -19,8 +19,8 @@ class Verdict(Enum):
     UNNOTICED = (
         "unnoticed",
         message(
-            "It overwrote a tensor that another operation had saved, and raised no version, so a backward pass that "
-            "needs the tensor computes wrong gradients without an error."
+            "It overwrote a tensor that another operation had saved, without increasing the version, so a backward "
+            "pass that needs the tensor computes wrong gradients without an error."
         ),
     )
     REFUSED = "refused", message("The operation raised an error. It wrote nothing, unless its row says so.")

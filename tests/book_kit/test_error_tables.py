@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy
@@ -10,8 +11,10 @@ import pytest
 
 import minitensor
 import minitensor.torch
+from book_kit.data.library_names import NAMES
 from book_kit.tables import error_tables
 from book_kit.tables.error_tables import MessageRow, core, said_now
+from memory_stage.messages import language, render
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = error_tables.recorded(ROOT)
@@ -88,3 +91,9 @@ def test_the_programs_in_the_record_are_in_the_list_of_programs(monkeypatch):
     for record in records.values():
         if "library" in record:
             assert {entry["program"] for entry in record["messages"]} <= known[record["library"]]
+
+
+def test_the_chinese_search_says_in_chinese_where_a_message_is_recorded_from():
+    texts = {render(error_tables.recorded_from(row), language("zh")) for row in ROWS}
+    words = {word for text in texts for word in re.findall("[A-Za-z]+", text)}
+    assert words <= set(NAMES.values()) and len(texts) > 10

@@ -33,7 +33,8 @@ def describe_write(row: ReportRow, unrecorded: str, owner: str, in_layer: bool) 
     if Verdict.UNNOTICED in row.verdicts:
         parts += [
             message(
-                "It overwrote {saved} and raised no version, so backward will use the new numbers without an error.",
+                "It overwrote {saved} without increasing the version, so backward will use the new numbers without an "
+                "error.",
                 saved=_name_saved(row.stale),
             ),
             message("The gradient will be wrong."),

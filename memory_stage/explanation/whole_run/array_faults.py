@@ -81,17 +81,17 @@ def array_fault(
         role = message("writes into the array `{array}`, and so into {tensor}", array=array, tensor=tensor)
         evidence.append(Evidence(line, role))
     verdict = message(
-        "Wrong gradients: NumPy overwrites {tensor} through an array, which raises no version, and the backward pass "
-        "in line {asked} uses the new numbers.",
+        "Wrong gradients: NumPy overwrites {tensor} through an array, which does not increase the version, and the "
+        "backward pass in line {asked} uses the new numbers.",
         tensor=tensor,
         asked=asked.line.number,
     )
     if lines:
         verdict = plural(
-            "Wrong gradients: {lines} overwrites {tensor} through an array of NumPy, which raises no version, and the "
-            "backward pass in line {asked} uses the new numbers.",
-            "Wrong gradients: {lines} overwrite {tensor} through an array of NumPy, which raises no version, and the "
-            "backward pass in line {asked} uses the new numbers.",
+            "Wrong gradients: {lines} overwrites {tensor} through an array of NumPy, which does not increase the "
+            "version, and the backward pass in line {asked} uses the new numbers.",
+            "Wrong gradients: {lines} overwrite {tensor} through an array of NumPy, which does not increase the "
+            "version, and the backward pass in line {asked} uses the new numbers.",
             len(lines),
             lines=named_lines(lines),
             tensor=tensor,

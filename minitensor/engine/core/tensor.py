@@ -241,7 +241,8 @@ class Tensor(metaclass=TensorType):
             self._node = self._history = None
         elif node is None and not self._resume():
             if self._array.dtype not in FLOATS:
-                raise TypeError(f"only a tensor of floats can require a gradient, not {self.dtype.name}")
+                text = f"only a tensor of floats can require a gradient, not {self.dtype.name}"
+                raise TypeError(f"{text}; convert it first, as in x.astype('float32')")
             become_leaf(self, new_leaf(self._array.shape))
 
     def _resume(self) -> bool:

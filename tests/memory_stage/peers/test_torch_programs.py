@@ -61,7 +61,7 @@ TRAININGS = {
     ),
     "clipped_data": Training(
         16,
-        ("`linear` in line 14 saved", "raises no version", "before the forward pass of line 14"),
+        ("`linear` in line 14 saved", "does not increase the version", "before the forward pass of line 14"),
         {16: "", 39: "    opt.step(); [w.data.clamp_(-0.1, 0.1) for w in critic.parameters() if w.dim() == 2]"},
         fails=False,
     ),

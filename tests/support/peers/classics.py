@@ -136,7 +136,7 @@ x.data.mul_(10)
 y.sum().backward()
 """,
         4,
-        ("raises no version", "its gradients will be wrong"),
+        ("does not increase the version", "its gradients will be wrong"),
         {4: "x = x.detach().clone(); x.mul_(10)"},
         written=False,
         fails=False,
@@ -151,7 +151,7 @@ n[0] = 7
 y.sum().backward()
 """,
         5,
-        ("raises no version", "`.numpy().copy()`"),
+        ("does not increase the version", "`.numpy().copy()`"),
         {3: "n = x.detach().numpy().copy()"},
         written=False,
         fails=False,
@@ -167,7 +167,7 @@ z = bn(torch.tensor([[2.0], [8.0]]))
 y.sum().backward()
 """,
         6,
-        ("raises no version", "`backward()` before this line"),
+        ("does not increase the version", "`backward()` before this line"),
         {6: "y.sum().backward()", 7: "z = bn(torch.tensor([[2.0], [8.0]]))"},
         written=False,
         fails=False,

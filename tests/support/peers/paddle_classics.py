@@ -139,7 +139,7 @@ SILENT = {
     "set_value": Classic(
         "x = w * 1\ny = x * x\nx.set_value(paddle.zeros([2]))\nloss = y.sum()\nloss.backward()\n",
         4,
-        ("raises no version", "its gradients will be wrong", "Call `backward()` before this line"),
+        ("does not increase the version", "its gradients will be wrong", "Call `backward()` before this line"),
         {4: "loss = y.sum(); loss.backward()", 5: "x.set_value(paddle.zeros([2]))", 6: ""},
         written=False,
         fails=False,
@@ -167,7 +167,7 @@ SILENT = {
         "bn = paddle.nn.BatchNorm1D(1)\nbn.eval()\ny = bn((w * 1).reshape([2, 1]))\nbn.train()\n"
         "z = bn(paddle.to_tensor([[2.0], [8.0]]))\nloss = y.sum()\nloss.backward()\n",
         6,
-        ("raises no version", "`backward()` before this line"),
+        ("does not increase the version", "`backward()` before this line"),
         {6: "loss = y.sum()", 7: "loss.backward()", 8: "z = bn(paddle.to_tensor([[2.0], [8.0]]))"},
         written=False,
         fails=False,

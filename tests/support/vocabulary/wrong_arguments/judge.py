@@ -5,7 +5,6 @@ from __future__ import annotations
 import dis
 import re
 from types import CodeType, TracebackType
-from typing import Any
 
 from tests.support.vocabulary.wrong_arguments.hostile import RefusedByCallback
 
@@ -108,8 +107,3 @@ def fault_of(error: BaseException, names: set[str]) -> str:
     if INSIDE.search(text):
         return f"{kind} with an inner text ({where}): {text}"
     return ""
-
-
-def labelled(function: Any) -> str:
-    """Return the name of a function."""
-    return getattr(function, "__name__", type(function).__name__)
