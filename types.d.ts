@@ -5,13 +5,13 @@ declare module '*.css' {
   export default text;
 }
 
-/** The texts of the stage in a language: English text -> translation, and the function that removes superfluous spaces. */
+/** A language of the stage: translations by English text, and a function that removes superfluous spaces. */
 interface Translation {
   texts: Record<string, string>;
   spaced: (text: string) => string;
 }
 
-/** The translations by language, if the page has loaded them. */
+/** A map from languages to their translations; undefined if the page has not loaded `words.js`. */
 declare var memoryStageWords: Record<string, Translation> | undefined;
 
 declare module '*/editor.js' {

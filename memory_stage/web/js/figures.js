@@ -1,6 +1,6 @@
 /**
- * Define <memory-figure>, the element of the figures. Export the functions that draw without a browser, for Python, and
- * those that measure text in the fonts of a page, for tests.
+ * Define <memory-figure>, the element of the figures. Export functions that draw without a browser, which Python calls,
+ * and functions that measure text in the fonts of a page, which tests call.
  */
 
 import './figures/element.js';

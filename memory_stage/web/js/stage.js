@@ -1,6 +1,6 @@
 /**
- * Define <memory-stage>, the stage. Export the functions that draw without a browser, for Python, and those that
- * measure text in the fonts of a page, for tests.
+ * Define <memory-stage>, the stage. Export functions that draw without a browser, which Python calls, and functions
+ * that measure text in the fonts of a page, which tests call.
  */
 
 import './stage/element.js';
@@ -11,7 +11,7 @@ import { answer as givenAnswer } from './stage/questions.js';
 import { sheet as drawnSheet } from './stage/sheet.js';
 
 /**
- * Return a function that calls `make` in the language of the trace that it gets.
+ * Return a function that calls `make` after it has set the language to that of its first argument, a trace.
  * @template {(trace: any, options?: any) => any} T
  * @param {T} make
  * @returns {(...given: Parameters<T>) => ReturnType<T>}

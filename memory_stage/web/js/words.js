@@ -1,4 +1,4 @@
-/** The translations of all texts of the stage, and their spacing, for pages in another language than English. */
+/** Translations of the texts of stage and figures, and a function that corrects spaces, for pages not in English. */
 
 import words from './shared/words.json' with { type: 'json' };
 

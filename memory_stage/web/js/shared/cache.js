@@ -1,5 +1,5 @@
 /**
- * Return the value of a key in a map. If the map has no such key, make the value and store it.
+ * Return the value of a key in a map. If the map has no value for the key, make it and store it.
  * @template K, V
  * @param {{get(key: K): V | undefined, set(key: K, value: V): unknown}} map
  * @param {K} key

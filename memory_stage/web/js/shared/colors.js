@@ -8,7 +8,7 @@ const { light, dark } = colors;
 const SANS = 'var(--book-sans,-apple-system,"Segoe UI",Arial,sans-serif)';
 const MONO = 'var(--book-mono,Menlo,Consolas,"DejaVu Sans Mono",monospace)';
 
-/** Fonts for a file outside of a page. If a page shows the file, the fonts of that page are used first. */
+/** Fonts for a picture in a file. If the picture is part of a page, the fonts of that page have priority. */
 export const FILE_FONTS = {
   '--sans': 'var(--book-sans,Arial,Helvetica,"Liberation Sans",Arimo,sans-serif)',
   '--mono': 'var(--book-mono,Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace)',
@@ -21,8 +21,8 @@ function tokenRule(selector, tokens, scheme) {
 }
 
 /**
- * Return a style sheet with the tokens for everything that matches a selector: the light scheme, or
- * the dark one if the system or the page's switch selects it; always the light one in print.
+ * Return a style sheet that sets the tokens for everything that matches a selector. On a screen it uses the scheme that
+ * the page's switch selects or, without one, the system; in print it always uses the light scheme.
  * @param {string} selector
  */
 export function themeCss(selector) {
@@ -38,7 +38,7 @@ export function themeCss(selector) {
 }
 
 /**
- * Return a style sheet with the tokens of one scheme and the fonts of a file.
+ * Return a style sheet that sets the tokens of one scheme, and the fonts for a file.
  * @param {string} selector
  * @param {'light' | 'dark'} scheme
  */

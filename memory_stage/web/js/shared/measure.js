@@ -1,4 +1,4 @@
-/** Widths of texts, which the browser measures or, without a browser, a table of glyph widths gives. */
+/** Measure the widths of texts in the fonts of a page or, if there is no page, with a table of glyph widths. */
 
 /**
  * @typedef {object} Font
@@ -10,14 +10,14 @@
 /**
  * Fonts of a page.
  * @typedef {object} Meter
- * @property {string} key identifies the fonts; a stored layout is valid for one key only
+ * @property {string} key identifies the fonts; a layout in a cache is valid only for the key with which it was computed
  * @property {(text: string, font: Font) => number} widthOf returns the width of a text in px
  */
 
 /** @type {Meter | undefined} */
 let meter;
 
-/** Return the key of the fonts in which `widthOf` measures now. */
+/** Return the key of the fonts in which `widthOf` measures now; '' while it uses the table of glyph widths. */
 export const fontsKey = () => meter?.key ?? '';
 
 /**
@@ -36,7 +36,7 @@ export function measuredWith(given, draw) {
   }
 }
 
-/** Widths in thousandths of an em, each with the glyphs of Helvetica that have it. */
+/** Widths in thousandths of an em, each followed by the glyphs of Helvetica that have this width. */
 const GLYPHS = /** @type {const} */ ([
   [200, "'ijl"],
   [278, ' !,./:;I[\\]ft|'],

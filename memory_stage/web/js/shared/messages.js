@@ -1,7 +1,7 @@
 /**
  * Texts in the reader's language. The keys are the English texts; `tools/messages.py` writes the translations from the
- * catalogues of Python. A page has one language, so the module stores the current one: call `speak` before you draw.
- * The translations are in a separate script, `words.js`, which only pages in another language than English load.
+ * catalogues of Python. This module stores the current language, so call `speak` before you draw. The translations are
+ * in a separate script, `words.js`, which only pages in another language than English load.
  */
 
 /** @type {Translation | undefined} */
@@ -16,7 +16,7 @@ export function speak(language) {
 }
 
 /**
- * Use the language of an element's data or, if that is English, of the page around the element.
+ * Use the language that an element's data names or, if it names none, the language of the page around the element.
  * @param {any} element
  */
 export const speakFor = element => speak(element.data?.language ?? element.closest('[lang]')?.lang);
@@ -29,7 +29,8 @@ export const speakFor = element => speak(element.data?.language ?? element.close
 export const t = (text, values = {}) => filled(spoken?.texts[text] ?? text, values);
 
 /**
- * Return the one of two texts that a language uses for a count. `{count}` is replaced by the count.
+ * Return the text for a count: `one` or `several` in English, or the single translation of another language. The
+ * placeholder `{count}` is replaced by the count.
  * @param {string} one
  * @param {string} several
  * @param {number} count
@@ -39,7 +40,7 @@ export const plural = (one, several, count, values = {}) =>
   filled(spoken?.texts[one] ?? (count === 1 ? one : several), { count, ...values });
 
 /**
- * Return a text that begins with a capital if the language has capitals.
+ * Return an English text with a capital as its first letter; a text in another language is not changed.
  * @param {string} text
  */
 export const capitalized = text => (spoken ? text : text[0].toUpperCase() + text.slice(1));
@@ -55,7 +56,7 @@ export const filled = (template, values) =>
 /** Return a text without the spaces that a translation has around its placeholders. */
 const spaced = text => spoken?.spaced(text) ?? text;
 
-/** Return a regular expression for the translation of a text; `group` is the placeholder to capture. */
+/** Return a regular expression that finds the translation of a text, and that captures the number at `{group}`. */
 function patternOf(text, group) {
   const parts = (spoken?.texts[text] ?? text).split(/(\{\w+\})/).map(part => {
     if (part === `{${group}}`) return '(\\d+)';
@@ -65,7 +66,8 @@ function patternOf(text, group) {
 }
 
 /**
- * Return the number at a placeholder of a text that a sentence contains; undefined if it does not contain the text.
+ * Find a text in a sentence, and return the number that replaced one of the text's placeholders; undefined if the
+ * sentence does not contain the text.
  * @param {string} sentence
  * @param {string} text such as "{operation} (line {line})"
  * @param {string} group the placeholder, "line"

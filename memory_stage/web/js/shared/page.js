@@ -1,16 +1,17 @@
-/** How an element adapts to its page: fonts, the keys of a notebook, the theme, the width and printing. */
+/** Adapt an element to its page: to fonts, the keyboard shortcuts of a notebook, the theme, the width and printing. */
 
 import { getOrMake } from './cache.js';
 
-/** The base class of elements, or an empty class in V8 without a page. */
+/** The base class of elements; `Object` in V8, which has no `HTMLElement`. */
 export const ElementBase = /** @type {typeof HTMLElement} */ (globalThis.HTMLElement ?? Object);
 
 /** JupyterLab does not use its keyboard shortcuts inside an element with this attribute. */
 export const KEYS_ATTRIBUTE = 'data-lm-suppress-shortcuts';
 
 /**
- * Let JupyterLab handle keys with Ctrl or Command, such as saving, except in a text field, which needs most of these
- * keys. Outside of the shadow root, the target of a key event is the element itself.
+ * Let JupyterLab handle keys with Ctrl or Command, and no other keys, while an element has the focus. In a text field,
+ * let it handle only Ctrl+S, because the field needs most of the other keys. The listener is outside of the shadow
+ * root, where the target of a key event is the element itself.
  * @param {typeof HTMLElement} Kind the class of the elements
  */
 export function keepKeysFromNotebook(Kind) {
@@ -23,7 +24,7 @@ export function keepKeysFromNotebook(Kind) {
   addEventListener('keydown', toggle, true);
 }
 
-/** Return the theme of the book's page or of JupyterLab; '' if the page has none. */
+/** Return the theme of the book's page or of JupyterLab; '' if the page does not set a theme. */
 function themeOfPage() {
   const { theme } = document.documentElement.dataset;
   const { jpThemeLight } = document.body.dataset;
@@ -45,8 +46,8 @@ const FACES = [
 const meters = new Map();
 
 /**
- * Return a meter of texts in the fonts of an element that defines --sans and --mono. While a font is loading, the key
- * is that of the font that the page shows meanwhile.
+ * Return a meter that measures texts in the fonts of an element, which defines --sans and --mono. While a font is
+ * loading, the page shows another font, and the meter and its key are those of this other font.
  * @param {Element} element
  * @returns {import('./measure.js').Meter}
  */
@@ -69,12 +70,12 @@ export function meterOf(element) {
 }
 
 /**
- * Adapt an element to the page's theme and fonts, to its width and the window's, and to printing, whenever they change.
+ * Keep an element adapted to the page's theme and fonts, to the widths of the element and the window, and to printing.
  * @param {HTMLElement} frame
  * @param {() => void} fitWidth
  * @param {() => void} beforePrint
  * @param {() => void} [afterPrint]
- * @returns {() => void} a function that stops this
+ * @returns {() => void} a function that removes all listeners and observers
  */
 export function followPage(frame, fitWidth, beforePrint, afterPrint = () => {}) {
   const followTheme = () => {

@@ -1,13 +1,13 @@
-/** Fill patterns of tensors. Each tensor has a colour and a pattern, so that a reader needs only one of them. */
+/** Fill patterns of tensors. Each tensor has a colour and a pattern, so a reader needs to see only one of them. */
 
 import { paint } from './colors.js';
 import { stroke, svgRect } from './shapes.js';
 
-/** Hues 1 to 4 are solid, slanted, dotted and upright; 5 to 8 have the same colours and turned patterns. */
+/** Hues 1 to 4 are solid, slanted, dotted and upright. Hues 5 to 8 have the same four colours and other patterns. */
 export const HUES = 8;
 
 /**
- * Return the colour of a hue, 1 to 4.
+ * Return the colour of a hue, a number from 1 to 4.
  * @param {number} hue
  */
 export const colorOf = hue => ((hue - 1) % 4) + 1;
@@ -42,7 +42,8 @@ export function patternDef(prefix, hue) {
 }
 
 /**
- * Return the definition of stripes for cells that several tensors read, one for each hue, with hairlines between them.
+ * Return the definition of a pattern for cells that several tensors read: one stripe for each hue, and hairlines
+ * between the stripes.
  * @param {string} prefix of the ids of a picture
  * @param {number[]} hues
  */

@@ -1,4 +1,4 @@
-/** SVG elements as strings. They escape all texts of a picture. */
+/** Functions that return SVG elements as strings. They escape all texts of a picture. */
 
 import { paint } from './colors.js';
 import { shorten } from './measure.js';
@@ -20,7 +20,7 @@ export const px = value => Math.round(value * 10) / 10;
  * @property {string} [color] a colour token
  * @property {string} [anchor] "middle" or "end"
  * @property {unknown} [strike]
- * @property {number} [max] shorten the text to this width; a `<title>` has the whole text
+ * @property {number} [max] the largest width in px; a wider text is shortened, and a `<title>` contains the whole text
  */
 
 /**
@@ -64,7 +64,7 @@ export function svgRect(x, y, width, height, style, radius) {
 export const svgPath = (d, style) => `<path d="${d}" style="fill:none;${style}"/>`;
 
 /**
- * Return a part of a picture that fades in if it is new.
+ * Return a part of a picture; if it is new, in a group that fades in.
  * @param {boolean} isNew
  * @param {string} svg
  */
@@ -79,8 +79,8 @@ export const stroke = (token, width, dashes) =>
   `stroke:${paint(token)};stroke-width:${width}${dashes ? `;stroke-dasharray:${dashes}` : ''}`;
 
 /**
- * Return an arrow head with its tip at (x, y). It is a path and not an SVG marker, so that it has the colour of its
- * line.
+ * Return an arrow head with its tip at (x, y). It is a path and not an SVG marker, so that it can have the same colour
+ * as the line of the arrow.
  * @param {number} x
  * @param {number} y
  * @param {'l' | 'r'} direction
@@ -109,9 +109,9 @@ export function cross(x, y, radius = 4.5) {
 
 /**
  * Return a filled corner, the mark of something that is new or changed at this step.
- * @param {number} right the right edge of its box
+ * @param {number} right the right edge of the box that has the mark
  * @param {number} top
- * @param {number} [radius] of the box's corners
+ * @param {number} [radius] of the corners of the box
  * @param {number} [size]
  */
 export function changeMark(right, top, radius = 4, size = Math.max(10 + radius / 4, radius + 2)) {
@@ -148,7 +148,8 @@ export function rounded(points, radius = 7) {
  * Return a group with the ids of the things that it represents, in the attributes data-storage, data-tensor,
  * data-saved, data-node or data-name.
  * @param {Record<string, string | string[]>} ids
- * @param {'' | 'new' | 'freed' | 'small'} change the change at this step; 'small' for a small box
+ * @param {'' | 'new' | 'freed' | 'small'} change the class of the group: 'new' or 'freed' at this step, or 'small' for
+ * a small box
  * @param {string} svg
  */
 export function taggedGroup(ids, change, svg) {
@@ -157,7 +158,7 @@ export function taggedGroup(ids, change, svg) {
 }
 
 /**
- * Return a ring around a part of a picture, which marks that this part refers to the selected bytes.
+ * Return a ring around a part of a picture, to mark a part that the reader's question or the page is about.
  * @param {number} x
  * @param {number} y
  * @param {number} width

@@ -2,8 +2,8 @@
 
 import { t } from './messages.js';
 
-const MOST_LISTED = 4; // the most items of a list that a text contains
-const UNBROKEN = 30; // the most characters of code that a line break must not split
+const MOST_LISTED = 4; // a list with at least two items more than this is cut to this many items and a count
+const UNBROKEN = 30; // code with fewer characters than this must not be split by a line break
 
 /**
  * Return a text that is safe in HTML and SVG.
@@ -31,7 +31,8 @@ export const markedUp = text =>
     .replace(/\[[^[\]<]{1,30}\]|\b\d[\d,.]* (bytes?|B|[KMG]iB)\b|\b\d[\d,.]* 字节/g, '<span class="whole">$&</span>');
 
 /**
- * Return the FNV-1a hash of a text, for ids that are the same in every run and that differ within a page.
+ * Return the FNV-1a hash of a text. Ids are made of such hashes, so that they are the same in every run and
+ * differ within a page.
  * @param {string} text
  */
 export function hash(text) {
@@ -47,7 +48,7 @@ export const listText = items => `[${items.join(', ')}]`;
 export const countText = n => String(n).replace(/\B(?=(\d{3})+$)/g, ',');
 
 /**
- * Return an amount of bytes: "12 B", and from 1024 on KiB, MiB or GiB with one decimal.
+ * Return an amount of bytes as text: "12 B" or, from 1024 bytes on, KiB, MiB or GiB with one decimal: "1.5 KiB".
  * @param {number} bytes
  */
 export function bytesText(bytes) {
@@ -63,7 +64,8 @@ const others = count => t('{count} others', { count });
 export const more = count => t('{count} more', { count });
 
 /**
- * Return "a", "a and b", or "a, b and c"; for many texts, the first ones and the number of the others.
+ * Return "a", "a and b", or "a, b and c". If there are many texts, return the first ones and the
+ * number of the others.
  * @param {string[]} texts
  * @param {(count: number) => string} [rest] returns the words for the others
  */

@@ -2,26 +2,26 @@
 
 import type { Trace } from '../trace/types.d.ts';
 
-/** The step that is shown, and the reader's choices. */
+/** The shown step and the reader's choices. */
 interface At {
   variant: number;
-  /** Counted from 0. */
+  /** The index of the shown step, counted from 0. */
   step: number;
-  /** The variants whose last step was shown. */
+  /** The indexes of the variants whose last step has been shown. */
   seen: Set<number>;
-  /** True until the reader steps. */
+  /** True until the reader first steps. */
   rest: boolean;
   /** True while the text beside the stage sets the step. */
   follows?: boolean;
-  /** True if every storage is drawn. */
+  /** True if the picture draws every storage in full. */
   unfold?: boolean;
   /** The storage or tensor of the reader's question. */
   asked?: any;
   /** The storage or tensor under the mouse. */
   pointed?: any;
-  /** A name of the program. */
+  /** The name of the program that the picture highlights. */
   lit?: string;
-  /** The reader's choice for this stage. */
+  /** The depth that the reader chose for this stage. */
   depth?: string;
 }
 
@@ -30,7 +30,7 @@ export interface Started {
   data: Trace;
   at: At;
   $: (selector: string) => any;
-  /** True while the stage has its size, and its picture is drawn in a later task. */
+  /** True while the stage already has its size, but has not yet drawn its picture. */
   waits?: boolean;
   room: { pic: number; window: number; height: number; least: number };
 }

@@ -30,7 +30,8 @@ export function indexRuns(indexes) {
 }
 
 /**
- * Split dimensions into outer ones and the innermost one, if its elements are neighbours.
+ * Split off the innermost dimension if its elements are neighbours. Otherwise return all dimensions as outer ones, and
+ * an innermost dimension of one element.
  * @param {Dimension[]} dims
  * @returns {[Dimension[], Dimension]}
  */
@@ -41,7 +42,8 @@ function splitRow(dims) {
 }
 
 /**
- * Merge dimensions whose rows follow one another without a gap.
+ * Merge each dimension with the next outer one if the outer stride is the product of the inner size and stride, so
+ * that there is no gap between the inner rows.
  * @param {Dimension[]} dims
  */
 function mergeRows(dims) {
@@ -59,9 +61,10 @@ function mergeRows(dims) {
 const count = dims => dims.reduce((n, [size]) => n * size, 1);
 
 /**
- * Return the runs of neighbouring cells that a tensor reads, in reading order: the first `limit` runs, how many there
- * are in all, and the cells of each. A run ends with a row; with `join`, rows without a gap between them are one run if
- * there would be more than `limit` runs. A cell that is read twice counts once.
+ * Return the runs of neighbouring cells that a tensor reads, in reading order: `runs`, which are the first `limit` of
+ * them; `total`, the number of all runs; and `each`, the number of cells in a run. Each row is a run. If that makes
+ * more than `limit` runs and `join` is true, rows without a gap between them become one run. A dimension with stride 0
+ * adds no runs, because it reads the same cells again.
  * @param {View} view
  * @param {number} limit
  * @param {boolean} [join]
@@ -102,7 +105,8 @@ export function cellBounds({ shape, strides, offset }) {
 const gcd = (a, b) => (b ? gcd(b, a % b) : a);
 
 /**
- * True if a tensor reads a cell: the distance from its lowest cell is a sum of multiples of its strides.
+ * True if a tensor reads a cell, that is, if the cell's distance from the lowest cell that the tensor reads is a sum of
+ * one multiple of each stride, in which every factor is less than the size of its dimension.
  * @param {View} view
  * @param {number} cell
  */
@@ -126,9 +130,9 @@ export function readsCell(view, cell) {
 }
 
 /**
- * True if two tensors of one storage read a cell in common. They do if a tensor that has the
- * dimensions of both, with negated strides for those of the second, and the offset of the first, reads the cell at the
- * offset of the second.
+ * True if two tensors of one storage read a cell in common: `a.offset + i · a.strides = b.offset + j · b.strides` for
+ * some indexes `i` of `a` and `j` of `b`. This is the case if a tensor with the dimensions of both, the offset of `a`
+ * and the negated strides of `b` reads the cell `b.offset`.
  * @param {View} a
  * @param {View} b
  */

@@ -1,4 +1,4 @@
-/** The change that each kind of event makes to the replayed memory. */
+/** Apply events to the replayed memory, with one function for each kind of event. */
 
 import { indexRuns } from './cells.js';
 
@@ -8,7 +8,7 @@ function replaceEntity(group, id, step, fields) {
   if (it) group.set(id, { ...it, ...fields, changed: step });
 }
 
-/** Free the copies of parts of saved tensors. */
+/** Free those copies of parts of saved tensors for which `which` returns true. */
 function freeCopiedParts(memory, which, step) {
   for (const tensor of memory.parts.map(id => memory.tensors.get(id))) {
     if (tensor.freed === undefined && which(tensor)) replaceEntity(memory.tensors, tensor.id, step, { freed: step });
@@ -16,7 +16,7 @@ function freeCopiedParts(memory, which, step) {
 }
 
 /**
- * A function for each kind of event. `step` is the step of the event, -1 before the first line.
+ * Maps each kind of event to the function that applies it. `step` is the step of the event, -1 before the first line.
  * @type {Record<string, (memory: any, e: any, step: number) => void>}
  */
 export const applyEvent = {
@@ -31,7 +31,7 @@ export const applyEvent = {
     for (const i of Object.keys(e.cells)) old[i] ??= st.values[i] ?? '';
     const ranges = e.ranges ?? indexRuns(Object.keys(e.cells).map(Number));
     const before = first ? { was: st.version, ranges: [], loose: [] } : st.wrote;
-    // of too many runs the event names only the first and the last cell; some cells between them were written
+    // an event with too many runs has one range from the first to the last written cell, of which only some are written
     const loose = e.count < ranges.reduce((n, [lo, hi]) => n + hi - lo + 1, 0);
     const add = (now, are) => (are ? [...now, ...ranges] : now);
     const wrote = {
@@ -96,7 +96,7 @@ export const applyEvent = {
         taken: undefined,
       });
     }
-    // the copy has a part of the cells; the saved tensor reads the others where they were
+    // the copy has only some of the cells, and the saved tensor still reads the others in its old storage
     const id = `${e.id} ${storage}`;
     memory.parts = [...memory.parts, id];
     replaceEntity(memory.tensors, e.id, step, { taken: [...(tensor.taken ?? []), ...ranges] });

@@ -1,4 +1,4 @@
-/** Find the references to the bytes of a storage, and find out if saved numbers are still in memory. */
+/** Find the references to the bytes of a storage, and check if the numbers that backward needs are still in memory. */
 
 import { readsCell, shareCells } from './cells.js';
 
@@ -7,26 +7,28 @@ import { readsCell, shareCells } from './cells.js';
 /** @typedef {import('./types.d.ts').State} State */
 
 /**
- * All that refers to the bytes of a storage, of a cell or of a tensor.
+ * Everything in a frame that refers to the bytes of a storage, of one cell or of a tensor.
  * @typedef {object} References
  * @property {string | undefined} storage
- * @property {Set<string>} ids of the tensors, including saved tensors
- * @property {Tensor[]} saved
- * @property {Tensor[]} tensors that are not saved
- * @property {Set<string>} nodes that saved them
- * @property {import('./types.d.ts').Name[]} names
- * @property {string} [only] the name, if the references of a name were asked for
- * @property {(cell: number) => boolean} [marks] true for a cell that was asked about; absent: the whole storage
+ * @property {Set<string>} ids of all tensors, including saved tensors
+ * @property {Tensor[]} saved the saved tensors
+ * @property {Tensor[]} tensors the other tensors
+ * @property {Set<string>} nodes the ids of the nodes that saved the tensors in `saved`
+ * @property {import('./types.d.ts').Name[]} names of the tensors
+ * @property {string} [only] the name, if the question is about a name
+ * @property {(cell: number) => boolean} [marks] returns true for a cell that the question is about; undefined if the
+ * question is about the whole storage
  */
 
 /**
- * True if a saved tensor can no longer be used. This is true from the write on, before backward checks it.
+ * True if a write has made a saved tensor stale. It is true immediately after the write, even though backward detects
+ * the write only later, or not at all.
  * @param {Tensor} tensor
  */
 export const isStale = tensor => Boolean(tensor.stale) && tensor.freed === undefined;
 
 /**
- * True if the numbers of a state are not in memory: its storage is freed or at another version.
+ * True if the numbers of a state are no longer in memory, because its storage was freed or has another version.
  * @param {Pick<Frame, 'storages'>} frame
  * @param {State} state
  */
@@ -63,7 +65,7 @@ export function referencesTo(frame, { storage, cell, tensor: id }) {
 }
 
 /**
- * Return the references to the storage of a name; undefined if a frame has no such name.
+ * Return a name, its tensor and the cells that the tensor reads, as references; undefined if a frame has no such name.
  * @param {Frame} frame
  * @param {string | undefined} text
  * @returns {References | undefined}

@@ -1,9 +1,9 @@
 /**
  * Replay a trace: compute one frame for each step from the events, without drawing.
  *
- * A frame never changes after it was returned, because a change replaces a thing by a copy. So frames share the things
- * that do not change. Memory is stored only for every 16th step; that of another frame is replayed from there when it
- * is read.
+ * Every change replaces a thing by a copy, so a frame never changes after it was returned, and frames can share the
+ * things that a step does not change. Memory is stored only for every 16th step. When the memory of another frame is
+ * read, it is replayed from the stored memory before it, or from the memory that was read last if that is nearer.
  */
 
 import { applyEvent } from './events.js';
@@ -20,7 +20,7 @@ class TrackedMap extends Map {
   touched = new Set();
 
   set(key, value) {
-    this.touched?.add(key); // it is undefined while the constructor of Map copies entries
+    this.touched?.add(key); // `touched` is undefined while the constructor of Map copies entries
     return super.set(key, value);
   }
 }
@@ -47,21 +47,22 @@ for (const part of /** @type {const} */ ([...PARTS, 'flight'])) {
   });
 }
 
-/** Return a copy of memory whose parts are new maps. */
+/** Return a copy of memory in which each part is a new map of the class `As`. */
 function copy(memory, As) {
   return { ...memory, ...Object.fromEntries(PARTS.map(part => [part, new As(memory[part])])) };
 }
 
 /**
- * Return the frames of a variant. `frames.walk(visit)` replays all steps once and calls `visit(memory, step)`; the
- * parts of that memory have the set `touched`, the keys that were set in the step.
+ * Return the frames of a variant. `frames.walk(visit)` replays all steps once and calls `visit(memory, step)` after
+ * each of them; every map of that memory has a set `touched` of the keys that the step has set. Call `walk` before you
+ * read the memory of a frame, because it stores the memory of every 16th step.
  * @param {Pick<import('./types.d.ts').Variant, 'before' | 'steps'>} variant
  * @returns {Frames}
  */
 export function replay({ before = [], steps }) {
   const kept = []; // the memory after every 16th step
-  let last = -1; // the step after which memory is `held`
-  let held;
+  let last = -1; // the step that was replayed last
+  let held; // the memory after that step
 
   const apply = (memory, step) => {
     for (const [text, name] of memory.names) if (name.gone < step) memory.names.delete(text);
@@ -92,7 +93,7 @@ export function replay({ before = [], steps }) {
 }
 
 /**
- * Return the values whose keys were set in the current step, without those that were deleted.
+ * Return the values whose keys the current step has set, except those that it has deleted again.
  * @template V
  * @param {import('./types.d.ts').TrackedMap<V>} part
  * @returns {V[]}

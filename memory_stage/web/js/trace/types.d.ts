@@ -37,28 +37,28 @@ export interface Step {
   events: Event[];
 }
 
-/** A change of memory; `do` names its kind, and the schema lists the other properties. */
+/** A change of memory. `do` names its kind, and the schema lists the other properties of each kind. */
 export interface Event {
   do: string;
   [property: string]: any;
 }
 
-/** A run of cells of a storage: the first and the last cell. */
+/** A run of neighbouring cells of a storage, given by its first and its last cell. */
 export type Run = [first: number, last: number];
 
-/** The cells that a tensor reads, counted in elements of its storage. */
+/** The layout of a tensor. Its strides and offset are counted in elements of the storage. */
 export interface View {
   shape: number[];
   strides: number[];
   offset: number;
 }
 
-/** A thing in memory, which every change replaces by a copy. */
+/** A thing in memory. No change modifies it: each change replaces it by a changed copy. */
 interface Entity {
   id: string;
-  /** The step that made it; -1 before the first line. */
+  /** The step that made the thing; -1 if it existed before the first line. */
   born: number;
-  /** The step that changed it last. */
+  /** The step that last changed the thing. */
   changed: number;
   freed?: number;
 }
@@ -102,7 +102,7 @@ export interface Tensor extends Entity, View {
   marks?: boolean;
   inferred?: boolean;
   part?: string;
-  /** Runs of cells that a copy preserves. */
+  /** The runs of cells that another storage preserves as a copy, so that this tensor no longer reads them. */
   taken?: Run[];
   stale?: 'lost' | 'moved';
   unnoticed?: boolean;
@@ -152,13 +152,13 @@ export interface Memory {
   nodes: Map<string, GraphNode>;
   states: Map<string, State>;
   groups: Map<string, Group>;
-  /** The bytes of gradients that backward has not passed on. */
+  /** The bytes of gradients that exist only while backward runs. */
   flight: number;
-  /** The ids of saved tensors that are copies of parts. */
+  /** The ids of the saved tensors that read a copy of a part of another saved tensor's cells. */
   parts: string[];
 }
 
-/** A part of memory with the keys that were set in the current step. */
+/** A map of memory that also records which of its keys the current step has set. */
 export interface TrackedMap<V> extends Map<string, V> {
   touched: Set<string>;
 }
@@ -167,7 +167,7 @@ export type TrackedMemory = { [K in keyof Memory]: Memory[K] extends Map<string,
 
 export type Walk = (visit: (memory: TrackedMemory, step: number) => void) => void;
 
-/** A step with memory as it is after the step. */
+/** A step together with the memory after it. */
 export interface Frame extends Readonly<Memory>, Omit<Step, 'events' | 'passes'> {
   step: number;
   error: string | null;
