@@ -36,9 +36,10 @@ class Spelling:
         renamed: maps the row's names of operands and arguments to PyTorch's.
         out: True if the normal function has a keyword ``out``.
         found: the namespaces that contain the function. ``Tensor`` and ``Tensor_`` mean the normal and the in-place
-            method, ``torch`` and ``torch_`` the functions of the module ``torch``, ``F`` and ``F_`` those of
-            nn.functional. ``F`` gives the normal function a keyword ``inplace``, and ``f`` is ``F`` without this
-            keyword. A single in-place name, such as ``abs_``, adds only that name to the module ``torch``.
+            method, ``torch`` and ``torch_`` the two functions of the module ``torch``, ``F`` and ``F_`` the two
+            functions of nn.functional. With ``F``, the normal function has a keyword ``inplace``; with ``f``, it is in
+            nn.functional without this keyword. A single in-place name, such as ``abs_``, adds only that name to the
+            module ``torch``.
         grad_name: the name of ``grad_fn``, or a function that takes the node and returns the name. If it is None, the
             name is made from the row's name.
     """
@@ -188,7 +189,9 @@ spell("clamp clip", "clip", marks={"passed": "within_bounds(x, min, max)"}, grad
 spell("sign", in_place=True, forward=kernels.sign)
 for _name in ("square", "sqrt", "rsqrt", "reciprocal"):
     spell(_name, grad_name="PowBackward0" if _name == "square" else None, found=_ALSO_IN_PLACE)
-spell("matmul", "matmul", "input, other", prologue="transpose_x = transpose_y = False", grad_name=_matmul_name)
+spell("matmul", "matmul", "input, other", prologue="transpose_x = transpose_y = False", grad_name=_matmul_name,
+      doc="Matrix product over the last two dimensions.",
+      takes="x [..., n, k] and y [..., k, m], or [k] for a vector; leading dimensions are broadcast")  # fmt: skip
 spell("addmm", "addmm", "input, mat1, mat2", keywords="beta=1, alpha=1", renamed={"x": "mat1", "y": "mat2"},
       prologue="need_same_dtypes('addmm', input, x, y)\ncheck_numbers(input, beta, alpha, wide=True)")  # fmt: skip
 spell("baddbmm", "baddbmm", "input, batch1, batch2", keywords="beta=1, alpha=1",
@@ -225,7 +228,8 @@ spell("atanh arctanh", "atanh", found=_ALSO_IN_PLACE)
 spell("trunc fix", "trunc", found=_ALSO_IN_PLACE)
 spell("round", keywords="decimals=0", parameters="input", forward=kernels.round_half_to_even,
       found=_ALSO_IN_PLACE,
-      doc="x with so many decimal places (hundreds for -2), halves to the even neighbour.")  # fmt: skip
+      doc="x rounded to as many decimal places as decimals says (-2 means hundreds); halves are rounded to the even "
+          "neighbour.")  # fmt: skip
 spell("frac", prologue="need_floats_for_kernel('frac_cpu', x)", forward=kernels.frac, found=_ALSO_IN_PLACE)
 spell("logit", found=_ALSO_IN_PLACE)
 spell("polygamma", "polygamma", "n, input", grad_name="PolygammaBackward0")
@@ -252,11 +256,12 @@ spell("sum", "sum", _REDUCED, forward=reducing.sum_long, keywords="dtype=None", 
       grad_name=_reduction_name("Sum"))  # fmt: skip
 spell("prod", "prod", _REDUCED, forward=reducing.prod_long, keywords="dtype=None",
       prologue=f"{_IN_DTYPE}\n{_ONE_DIM}", grad_name=_reduction_name("Prod"))  # fmt: skip
-spell("mean", "mean", _REDUCED, keywords="dtype=None", floats=False, doc="Mean along axis (all by default).",
+spell("mean", "mean", _REDUCED, keywords="dtype=None", floats=False,
+      doc="Mean along axis (by default, of all elements).",
       prologue=f"{_IN_DTYPE}\nx = need_floats('mean', x)\n{_DIM}", grad_name=_reduction_name("Mean"))  # fmt: skip
 spell("amax", "max", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="AmaxBackward0")
 spell("amin", "min", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="AminBackward0")
-_SCAN = "The {} of each element and those before it along dim; dtype, if given, is that of the result."
+_SCAN = "The {} of each element and those before it along dim; dtype, if given, is the dtype of the result."
 _SCANNED = f"{_IN_DTYPE}\nelse: x = as_long(x, '{{_}}')"
 spell("cumsum", "cumsum", "input, dim", keywords="dtype=None", prologue=f"{_SCANNED}\nneed_one_dim('cumsum', axis)",
       gives="", doc=_SCAN.format("sum"))  # fmt: skip
@@ -312,26 +317,27 @@ def _index(name: str, stores: str = "", how: str = "storable", index: str = "ind
 
 
 _EXACT = "broadcast = False"
-_SCATTERED = "{0} any, {1} of as many dimensions and no longer than {2} anywhere; {2} is of the dtype of {0}"
+_SCATTERED = "{0} any, {1} with as many dimensions, none longer than in {2}; {2} has the dtype of {0}"
 
 spell("index_select", "index_select", "input, dim, index", prologue=_index("index_select"))
 spell("index_add", "index_add", "input, dim, index, source", keywords="alpha=1", renamed={"value": "source"},
-      takes="x any, index [n], value as x with length n along axis, and of its dtype", promote=(),
+      takes="x any, index [n], value as x with length n along axis, and of the dtype of x", promote=(),
       prologue=_index("index_add", "x, value", "same_dtype"))  # fmt: skip
 spell("index_fill", "index_fill", "input, dim, index, value", prologue=_index("index_fill", "x, value"), out=False)
 spell("gather", "take_along_axis", "input, dim, index", gives="the shape of indices",
       prologue=f"{_index('gather', index='indices')}\n{_EXACT}",
-      doc="The elements of arr that indices names along axis.",
+      doc="The elements of arr that indices lists along axis.",
       grad_name="GatherBackward0")  # fmt: skip
 spell("take_along_dim", "take_along_axis", "input, indices, dim=None", renamed={"indices": "indices"},
-      doc="The elements of arr that indices names along axis, spread over the other dimensions. Without axis, indices "
-      "names elements of the flattened arr.",
+      doc="The elements of arr that indices lists along axis; both are broadcast along all other dimensions. "
+      "If axis is None, indices lists elements of the flattened arr.",
       prologue="indices = as_index('take_along_dim', indices)\nbroadcast = True\n"
       "arr, indices, axis = flat_without_dim('take_along_dim', arr, indices, axis)",
       grad_name="GatherBackward0")  # fmt: skip
 spell("scatter", "put_along_axis", "input, dim, index, src", renamed={"values": "src"},
       takes=_SCATTERED.format("arr", "indices", "values"),
-      doc="arr, with values at the elements that indices lists along axis; of several for one element the last counts.",
+      doc="arr, with values at the elements that indices lists along axis; an element that is listed more than once "
+      "gets the last of its values.",
       prologue=f"need_same_ndim('scatter', index, src)\n"
             f"{_index('scatter', 'arr, values', 'same_dtype', 'indices')}\n{_EXACT}",
       grad_name="ScatterBackward0")  # fmt: skip
@@ -348,7 +354,7 @@ spell("masked_scatter", "masked_scatter", "input, mask, source", renamed={"value
 spell("masked_select", "masked_select", "input, mask", prologue="mask = as_mask('masked_select', mask)")
 spell("index_put", "index_put", "input, indices, values, accumulate=False", out=False,
       found=_ALSO_IN_PLACE,
-      renamed={"value": "values", "indices": "indices"}, takes=f"{ROWS['index_put'].takes}, and of the dtype of x",
+      renamed={"value": "values", "indices": "indices"}, takes=f"{ROWS['index_put'].takes}, and has the dtype of x",
       prologue="x, value = same_dtype('index_put{_}', x, value)\nneed_index_sequence('index_put{_}', indices)\n"
             "rows, depth = as_rows('index_put{_}', x, indices)")  # fmt: skip
 
@@ -356,7 +362,7 @@ spell("index_put", "index_put", "input, indices, values, accumulate=False", out=
 
 spell("uniform", "uniform", "input, from_=0.0, to=1.0", keywords="generator=None", out=False,
       forward=kernels.uniform, renamed={"min": "from_", "max": "to"}, prologue="seed = generator", prepare=None,
-      doc="Numbers drawn evenly between min and max, by generator or else the default one.",
+      doc="Uniform random numbers between min and max, from generator or, if it is None, from the default generator.",
       arguments=("min", "max", "seed"))  # fmt: skip
 spell("normal", "normal", "input, mean=0.0, std=1.0", keywords="generator=None", out=False, forward=kernels.normal,
       arguments=("mean", "std", "generator"), prepare=kernels.normal_arguments)  # fmt: skip
@@ -364,6 +370,7 @@ spell("bernoulli", "bernoulli", "input, p=0.5", keywords="generator=None", out=F
       arguments=("p", "generator"), prepare=kernels.bernoulli_arguments)  # fmt: skip
 spell("exponential", "exponential", "input, lambd=1.0", keywords="generator=None", out=False,
       forward=kernels.exponential, arguments=("lambd", "generator"), prepare=None,
+      doc="Numbers from the exponential distribution of rate lambd (mean 1 / lambd).",
       refuses=("ValueError: for lambd that is not above 0.", ROWS["exponential"].refuses[1]))  # fmt: skip
 spell("random", "random", "input, from_=0, to=None", keywords="generator=None", out=False, forward=kernels.random,
       prepare=kernels.random_arguments)  # fmt: skip

@@ -21,7 +21,7 @@ class Wording:
     Attributes:
         shape: the error class for wrong shapes, and for a write to a leaf.
         dtype: the error class for a result that the written tensor cannot hold.
-        weak: the kind of operand whose width does not count in promotion.
+        weak: the operands of which only the kind (float, integer or bool) counts in promotion, not the width.
     """
 
     shape: str
@@ -33,12 +33,12 @@ def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, st
     """Return the docstring of an operation of ``row`` in one vocabulary.
 
     Args:
-        signature: its parameters in the vocabulary, as source text.
+        signature: the operation's parameters in the vocabulary, as source text.
         renamed: the vocabulary's names for the row's operands and arguments, if they differ.
         wording: the vocabulary's own texts.
 
     Returns:
-        A docstring in Google's style, whose lines may be long.
+        A docstring in Google's style. Its lines are not wrapped.
     """
     names = parameters_of(signature)
 
@@ -64,7 +64,7 @@ def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, st
         if any(re.search(rf"\b{mark}\b", rule) for _, rule in shown)
     ]
     if lines:
-        parts.append("\n".join(["Gradient, for g of the result (as in the derivative table):", *lines]))
+        parts.append("\n".join(["Gradient of each operand, where g is the gradient of the result:", *lines]))
     return "\n\n".join(parts)
 
 
@@ -87,8 +87,8 @@ def _promote(in_place: bool, target: str, weak: str) -> str:
     if in_place:
         return f" They are converted to the dtype of {target}, which never changes."
     return (
-        " Two dtypes are promoted to one: floats win over integers, integers over bools, then the wider one. "
-        f"{weak} counts by its kind, not by its width."
+        " Two dtypes are promoted to one: a float dtype wins over integers, an integer dtype over bools, and the wider "
+        f"of two dtypes of one kind. {weak} counts by its kind, not by its width."
     )
 
 
@@ -96,7 +96,7 @@ def _result(row: Row, in_place: bool, target: str, gives: str) -> str:
     if in_place:
         return f"{target} itself: its shape and dtype do not change, its version rises by one."
     shape = "the broadcast shape" if row.elementwise and len(row.operands) > 1 else f"the shape of {target}"
-    dtype = "; of integers, a float32 one" if row.floats else ""
+    dtype = "; of float32, if the operands hold integers" if row.floats else ""
     return f"A new tensor of {gives or shape}, on a new storage{dtype}."
 
 
@@ -117,6 +117,6 @@ def _errors(row: Row, in_place: bool, target: str, refuses: list[str], wording: 
             found.append(f'{wording.shape}: under the policy "2.5", if backward needs the overwritten values.')
         if row.floats or len(row.promote) > 1:
             found.append(f"{wording.dtype}: for a result that the dtype of {target} cannot hold.")
-        found.append(f"RuntimeError: if elements of {target} share memory, or it is read-only.")
+        found.append(f"RuntimeError: if elements of {target} share memory, or {target} is read-only.")
         found.append("In all these cases, nothing is written.")
     return "\n".join(f"    {line}" for line in found)

@@ -9,10 +9,11 @@ and which later writes make a saved value stale. Nothing else determines this.
     exp        x: g * out                   needs its result: free in place
     add        x: g    y: g                 needs nothing
     multiply   x: g * y    y: g * x         needs x only if y requires a gradient
-    clip       x: where(passed, g, 0)       needs one bit per element of its input
+    clip       x: where(passed, g, 0)       needs one bit per element: in place, the bits are saved, not its input
 
-Rules ignore broadcasting: the engine sums the gradient that a rule returns to the shape of the input. A function in a
-rule is an operation of the table, or a helper: see :mod:`minitensor.engine.operations.rules`.
+Rules ignore broadcasting: a rule's result is summed over the broadcast dimensions by the engine, so that it has the
+shape of the input. A function in a rule is an operation of the table, or a helper of
+:mod:`minitensor.engine.operations.rules`.
 """
 
 from minitensor.engine.table import (

@@ -17,7 +17,7 @@ each("elu", kernels.elu, "x", "x where it is positive, else alpha * (exp(x) - 1)
    "(Clevert, Unterthiner and Hochreiter 2015).",
    arguments=("alpha=1.0",), prepare=kernels.elu_arguments, refuses=("ValueError: for alpha below 0.",), floats=True,
    x="where(out > 0, g, g * (out + alpha) if alpha else 0)", namespaces="F")  # fmt: skip
-each("hardtanh", kernels.hardtanh, "x", "x, but not below min nor above max; its slope at both is taken as 0.",
+each("hardtanh", kernels.hardtanh, "x", "x, but not below min nor above max; the slope at min and max is taken as 0.",
    arguments=("min=-1.0", "max=1.0"), prepare=kernels.hardtanh_arguments,
    refuses=("ValueError: for min above max.",), floats=True,
    marks={"passed": "inside(x, min, max)"}, x="where(passed, g, 0)", namespaces="F")  # fmt: skip
@@ -27,7 +27,7 @@ each("thresholded_relu", kernels.thresholded_relu, "x", "x where it is above thr
    marks={"above": "x > threshold"}, x="where(above, g, 0)", namespaces="F")  # fmt: skip
 each("log_sigmoid", kernels.log_sigmoid, "x", "The logarithm of 1 / (1 + exp(-x)).", floats=True, in_place=False,
    x="g * sigmoid(-x)", namespaces="F")  # fmt: skip
-op("softmax", kernels.softmax, "x", "exp(x) divided by its sum along axis; dtype, if given, is that of the result.",
+op("softmax", kernels.softmax, "x", "exp(x) divided by its sum along axis; dtype, if given, is the result's dtype.",
    arguments=("axis=-1",), prepare=kernels.softmax_arguments, signature="x, axis=-1, dtype=None, name=None",
    prologue="if dtype is not None: x = in_dtype('softmax{_}', x, dtype)", floats=True,
    x="softmax_gradient(g, out, axis)", namespaces="F")  # fmt: skip

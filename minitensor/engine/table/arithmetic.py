@@ -14,12 +14,13 @@ _SCALED = (
     "y = scaled('{}{{_}}', redirect, y, alpha)"
 )
 
-each("add", np.add, "x y", "Elementwise sum, of x and alpha * y.", x="g", y="g",
+each("add", np.add, "x y", "Elementwise sum of x and alpha * y.", x="g", y="g",
    signature=_ALPHA, prologue=_SCALED.format("add"))  # fmt: skip
-each("subtract", np.subtract, "x y", "Elementwise difference, of x and alpha * y.", x="g", y="-g", aliases=("sub",),
+each("subtract", np.subtract, "x y", "Elementwise difference of x and alpha * y.", x="g", y="-g", aliases=("sub",),
    signature=_ALPHA, prologue=_SCALED.format("subtract"))  # fmt: skip
 each("multiply", np.multiply, "x y", "Elementwise product.", x="g * y", y="g * x", aliases=("mul",))
-each("divide", np.divide, "x y", "Elementwise quotient; rounded down with rounding_mode 'floor', to zero with 'trunc'.",
+each("divide", np.divide, "x y",
+   "Elementwise quotient. rounding_mode='floor' rounds it down, and rounding_mode='trunc' towards zero.",
    floats=True, x="g / y", y="-g * out / y", aliases=("div",), signature="x, y, name=None, *, rounding_mode=None",
    prologue="if rounding_mode is not None: return redirect(rounded('divide{_}', rounding_mode), x, y)")  # fmt: skip
 each("pow", kernels.power, "x y", "Elementwise power.", x="power_slope(g, x, y)", y="power_log(g, x, out)")
@@ -37,7 +38,8 @@ each("scale", kernels.scale, "x", "scale * x + bias, or scale * (x + bias) with 
 each("neg", kernels.negative, "x", "Elementwise negative.", x="-g")
 each("abs", np.absolute, "x", "Elementwise absolute value; its slope at 0 is taken as 0.",
    marks={"above": "x > 0", "below": "x < 0"}, x="where(above, g, where(below, -g, 0))")  # fmt: skip
-op("sign", kernels.sign, "x", "1, 0 or -1 if the element is above, at or below 0.", x="zeros_like(g)", in_place=False)
+op("sign", kernels.sign, "x", "1 where x is above 0, 0 where it is 0, and -1 where it is below 0.",
+   x="zeros_like(g)", in_place=False)  # fmt: skip
 each("square", kernels.square, "x", "Elementwise square.", x="g * 2 * x")
 each("sqrt", np.sqrt, "x", "Elementwise square root.", floats=True, x="g * 0.5 / out")
 each("rsqrt", kernels.rsqrt, "x", "One over the square root.", floats=True, x="g * -0.5 * out * out * out")

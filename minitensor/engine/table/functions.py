@@ -16,8 +16,9 @@ each("log2", np.log2, "x", "Logarithm to base 2.", floats=True, x="g / (x * 0.69
 each("log10", np.log10, "x", "Logarithm to base 10.", floats=True, x="g / (x * 2.302585092994046)")  # log(10)
 each("log1p", np.log1p, "x", "log(1 + x), exact near 0.", floats=True, x="g / (1 + x)")
 each("sigmoid", elementwise.sigmoid, "x", "1 / (1 + exp(-x)).", floats=True, x="g * out * (1 - out)", namespaces="TmF")
-each("logit", functions.logit, "x", "log(x / (1 - x)), the inverse of sigmoid; with eps, x is first clipped to eps "
-   "and 1 - eps, and the gradient is 0 outside this range; without eps, it is nan where x is not between 0 and 1.",
+each("logit", functions.logit, "x", "log(x / (1 - x)), the inverse of sigmoid. With eps, x is first clipped to the "
+   "range from eps to 1 - eps, and the gradient is 0 outside this range. Without eps, the result and the gradient are "
+   "nan where x is below 0 or above 1.",
    arguments=("eps=None",), prepare=functions.logit_arguments,
    refuses=("ValueError: for eps that is not between 0 and 0.5.",),
    floats=True, x="logit_gradient(g, x, eps)")  # fmt: skip
@@ -43,7 +44,8 @@ each("atanh", np.arctanh, "x", "Inverse hyperbolic tangent.", floats=True, x="g 
 
 # ---------- functions of two numbers ----------
 
-each("atan2", np.arctan2, "x y", "The angle of the point (y, x), from -pi to pi.", floats=True, in_place=False,
+each("atan2", np.arctan2, "x y", "The angle, from -pi to pi, of the point with the abscissa y and the ordinate x.",
+   floats=True, in_place=False,
    x="g * (y / hypot(x, y) / hypot(x, y))", y="g * (-x / hypot(x, y) / hypot(x, y))")  # fmt: skip
 each("fmax", np.fmax, "x y", "The larger of two elements, or the one that is not nan; at a tie x gets the gradient.",
    in_place=False, marks={"first": "logical_or(greater_equal(x, y), y != y)"},
@@ -57,8 +59,8 @@ each("heaviside", functions.heaviside, "x y", "0 where x is below 0, 1 where it 
 each("hypot", np.hypot, "x y", "sqrt(x * x + y * y), without intermediate overflow; the slopes at (0, 0) are 0.",
    floats=True, x="where(out == 0, 0, g) * (x / where(out == 0, 1, out))",
    y="where(out == 0, 0, g) * (y / where(out == 0, 1, out))")  # fmt: skip
-each("copysign", np.copysign, "x y", "The absolute value of x with the sign of y, which gets gradient 0; the slope "
-   "at x = 0 is taken as 0.", floats=True,
+each("copysign", np.copysign, "x y", "The absolute value of x with the sign of y. The gradient of y is 0, and the "
+   "slope at x = 0 is taken as 0.", floats=True,
    marks={"kept": "copysign(sign(x), y) * sign(x) > 0", "turned": "copysign(sign(x), y) * sign(x) < 0"},
    x="where(kept, g, where(turned, -g, 0))", y="zeros_like(g)")  # fmt: skip
 each("ldexp", functions.ldexp, "x y", "x * 2 ** y.", floats=True,
@@ -74,13 +76,13 @@ each("lerp", functions.lerp, "x y weight",
 
 for _name, _doc in {
     "isfinite": "True where x is neither nan nor infinite",
-    "signbit": "True where the sign of x is negative, as that of -0.0 is",
+    "signbit": "True where the sign of x is negative, also for -0.0",
     "isinf": "True where x is inf or -inf",
     "isnan": "True where x is nan",
 }.items():
     op(_name, getattr(np, _name), "x", f"{_doc}; a bool tensor.", not_differentiable=True, in_place=False)
-op("nan_to_num", functions.nan_to_num, "x", "x with nan for nan, posinf for inf and neginf for -inf (by default the "
-   "largest and lowest numbers of the dtype); replaced elements get gradient 0.",
+op("nan_to_num", functions.nan_to_num, "x", "x, in which the argument nan replaces every nan, posinf every inf, and "
+   "neginf every -inf. None means the largest or the lowest number of the dtype. Replaced elements get gradient 0.",
    arguments=("nan=0.0", "posinf=None", "neginf=None"), prepare=functions.nan_to_num_arguments,
    refuses=("TypeError: for nan, posinf or neginf that is not a number.",),
    marks={"finite": "isfinite(x)"}, x="where(finite, g, 0)")  # fmt: skip

@@ -12,7 +12,7 @@ from minitensor.engine.table.rows import op
 
 
 def _first(name: str, stores: str = "", x: str = "x", index: str = "index") -> str:
-    """Return a prologue that converts the index to a tensor, and the operand ``stores`` (if any) to the dtype of x."""
+    """Return a prologue that makes the index a tensor, and converts the operand ``stores``, if any, to x's dtype."""
     text = f"{index} = as_index('{name}{{_}}', {index}, '{index}')"
     return text if not stores else f"{text}; {x}, {stores} = storable('{name}{{_}}', {x}, {stores})"
 
@@ -26,12 +26,13 @@ op("index_select", indexed.index_select, "x index", "The parts of x along axis t
    arguments=("axis=0",), prepare=indexed.axis_argument, prologue=_first("index_select"), promote=(), elementwise=False,
    in_place=False, x="added_rows(g, index, axis, shape)")  # fmt: skip
 op("gather", indexed.gather, "x index",
-   "The parts of x along axis (0) that index lists; an index without dimensions takes one part and drops the axis.",
+   "The parts of x along axis (by default 0) that index lists; an index without dimensions selects one part and drops "
+   "the axis.",
    takes="x any, index [n] or []", gives=_PICKED,
    arguments=("axis=None",), prepare=indexed.gather_arguments, prologue=_first("gather"), promote=(), elementwise=False,
    in_place=False, x="added_rows(g, index, axis, shape)")  # fmt: skip
 op("index_add", indexed.index_add, "x index value",
-   "x, with alpha * value added to the parts along axis that index lists; a part listed twice gets both.",
+   "x, with alpha * value added to the parts along axis that index lists, twice to a part that is listed twice.",
    takes="x any, index [n], value as x with length n along axis",
    arguments=("axis", "alpha=1"), prepare=indexed.index_add_arguments, prologue=_first("index_add"),
    promote=("x", "value"), elementwise=False, signature="x, index, axis, value, alpha=1, name=None",
@@ -42,7 +43,7 @@ op("index_fill", indexed.index_fill, "x index value",
    elementwise=False, signature="x, index, axis, value, name=None",
    writes="rows_at(x, index, axis)", x="emptied_rows(g, index, axis)", value="rows_once(g, index, axis)")  # fmt: skip
 op("scatter", indexed.scatter, "x index updates",
-   "x, with its rows at index replaced by updates; with overwrite=False by the sum of the updates for each row.",
+   "x, with updates in the rows that index lists; with overwrite=False, each of these rows is the sum of its updates.",
    takes="x any, index [n], updates as x with n rows",
    arguments=("overwrite=True",), prepare=indexed.overwrite_argument, prologue=_first("scatter", "updates"), promote=(),
    elementwise=False, writes="rows_at(x, index, 0)",
@@ -51,7 +52,8 @@ op("scatter", indexed.scatter, "x index updates",
 # ---------- elements that several indices select together ----------
 
 op("index_put", indexed.index_put, "x rows value",
-   "x, with value (broadcast) at indices, a tuple of index tensors or masks; added there if accumulate.",
+   "x, with value (broadcast) assigned to the elements that indices, a tuple of index tensors or masks, selects; if "
+   "accumulate is true, value is added to them instead.",
    takes="x any; index tensors are broadcast together, a mask has the shape of the dimensions that it indexes; "
    "value is broadcast to the selected elements",
    arguments=("accumulate=False", "depth"), prepare=indexed.index_put_arguments, promote=(), elementwise=False,
@@ -66,14 +68,15 @@ _ALONG = "{} any, {} with as many dimensions"
 _PUT = f"{_ALONG.format('arr', 'indices')}, values broadcast to indices"
 
 op("take_along_axis", along_axis.take_along_axis, "arr indices",
-   "The elements of arr that indices lists along axis, broadcast to the other dimensions if broadcast.",
+   "The elements of arr that indices lists along axis. If broadcast is true, indices and arr are broadcast along all "
+   "other dimensions.",
    takes=_ALONG.format("arr", "indices"), gives="the shape of indices, after broadcasting",
    arguments=("axis", "broadcast=True"), prepare=along_axis.take_arguments,
    prologue=_first("take_along_axis", index="indices"), promote=(), elementwise=False, in_place=False,
    signature="arr, indices, axis, broadcast=True", arr="added_along(g, indices, axis, broadcast, shape)")  # fmt: skip
 op("put_along_axis", along_axis.put_along_axis, "arr indices values",
-   "arr, with values at the elements that indices lists along axis; reduce 'add', 'multiply', 'mean', 'amin' or "
-   "'amax' combines them with one another, and with the old element if include_self.",
+   "arr, with values at the elements that indices lists along axis. reduce='add', 'multiply', 'mean', 'amin' or 'amax' "
+   "combines all values for one element and, if include_self is true, the old element.",
    takes=_PUT,
    arguments=("axis", "broadcast=True"), prepare=along_axis.take_arguments, promote=(), elementwise=False,
    prologue="if type(reduce) is not str or reduce != 'assign': return redirect(reducing('put_along_axis{_}', reduce), "
@@ -83,8 +86,9 @@ op("put_along_axis", along_axis.put_along_axis, "arr indices values",
    writes="elements_at(arr, indices, axis, broadcast)", arr="emptied_along(g, indices, axis, broadcast)",
    values="last_along(g, indices, axis, broadcast, shape)")  # fmt: skip
 op("scatter_add", along_axis.scatter_add, "input index src",
-   "input, with src, as far as index covers it, added at the elements that index lists along dim.",
-   takes=f"{_ALONG.format('input', 'index')} and no longer than src anywhere",
+   "input, with src added at the elements that index lists along dim; elements of src beyond the shape of index are "
+   "ignored.",
+   takes=f"{_ALONG.format('input', 'index')}, none longer than in src",
    arguments=("dim",), prepare=along_axis.dim_argument, prologue=_first("scatter_add"), promote=("input", "src"),
    elementwise=False, signature="input, dim, index, src",
    writes="elements_at(input, index, dim, False)",

@@ -35,6 +35,7 @@ op("bitwise_left_shift", kernels.left_shift, "x y", "The bits of x, y places to 
    prologue="if out is not None: return as_out('bitwise_left_shift{_}', out).copy_("
    "redirect('bitwise_left_shift{_}', x, y, is_arithmetic))")  # fmt: skip
 op("bitwise_right_shift", kernels.right_shift, "x y",
-   "The bits of x, y places to the right; the sign bit enters from the left, or 0 with is_arithmetic=False.", **_SHIFT,
+   "The bits of x, y places to the right; copies of the sign bit enter from the left, or with is_arithmetic=False, "
+   "zeros.", **_SHIFT,
    prologue="if out is not None: return as_out('bitwise_right_shift{_}', out).copy_("
    "redirect('bitwise_right_shift{_}', x, y, is_arithmetic))")  # fmt: skip

@@ -21,7 +21,7 @@ def _fill(name: str, forward: Callable[..., Any], doc: str, prepare: Callable[..
 _fill("bernoulli", kernels.bernoulli, "Every element becomes 1 with probability p (a number or a tensor), else 0.",
       kernels.bernoulli_arguments, "p=0.5", refuses=("ValueError: for p that is not a probability.",))  # fmt: skip
 _fill("cauchy", kernels.cauchy,
-      "Numbers from the Cauchy distribution around loc; scale is half its width at half its height.",
+      "Numbers from the Cauchy distribution around loc; scale is half the width of its density at half the maximum.",
       kernels.cauchy_arguments, "loc=0", "scale=1",
       refuses=("ValueError: for scale that is not above 0.", _FLOATS))  # fmt: skip
 _fill("exponential", kernels.exponential, "Numbers from the exponential distribution of rate lam (mean 1 / lam).",
@@ -31,17 +31,19 @@ _fill("geometric", kernels.geometric,
       "The number of trials with probability probs (a number or a tensor) until the first success: 1, 2, ...",
       kernels.geometric_arguments, "probs",
       refuses=("ValueError: for probs that is not a probability above 0.",))  # fmt: skip
-_fill("log_normal", kernels.log_normal, "e to the power of numbers from the normal distribution of that mean and std.",
+_fill("log_normal", kernels.log_normal,
+      "e to the power of numbers from the normal distribution with this mean and standard deviation (std).",
       kernels.log_normal_arguments, "mean=1.0", "std=2.0",
       refuses=("ValueError: for std below 0.", _FLOATS))  # fmt: skip
-_fill("normal", kernels.normal, "Numbers from the normal distribution of that mean and standard deviation.",
+_fill("normal", kernels.normal, "Numbers from the normal distribution with this mean and standard deviation (std).",
       kernels.normal_arguments, "mean=0.0", "std=1.0", refuses=("ValueError: for std below 0.", _FLOATS))  # fmt: skip
 _fill("random", kernels.random,
-      "Integers from from_ (0) to before to. With from_ alone, from 0 to before from_; with neither, from 0 on, as far "
-      "as the dtype holds every integer.",
+      "Integers from from_ (included) to to (excluded). If only from_ is given, it is the excluded end, and the "
+      "integers start at 0. If neither is given, they start at 0 and end where the dtype no longer holds every "
+      "integer.",
       kernels.random_arguments, "from_=0", "to=None", "generator=None",
       signature="x, from_=0, to=None, *, generator=None", namespaces="T",
       refuses=("ValueError: for from_ that is not below to.",))  # fmt: skip
-_fill("uniform", kernels.uniform, "Uniform random numbers between min and max; a seed other than 0 uses a separate "
+_fill("uniform", kernels.uniform, "Uniform random numbers between min and max; a seed other than 0 starts a separate "
       "sequence.", kernels.uniform_arguments, "min=0", "max=1.0", "seed=0", namespaces="T",
       refuses=("ValueError: for min above max.", _FLOATS))  # fmt: skip

@@ -20,9 +20,9 @@ class Row:
         operands: the names of its tensor inputs.
         target: the operand that the in-place operation overwrites.
         arguments: source text of its other parameters, with defaults.
-        rules: the expression of the gradient for each operand; an operand without a rule has no gradient.
-        marks: names that rules may use for arrays of bools, and for each name the expression of operands and arguments
-            that computes the array. The in-place form saves these bools, one bit per element, instead of an operand.
+        rules: for each operand, the expression of its gradient; an operand without a rule has no gradient.
+        marks: names of arrays of bools that rules may use, each with the expression that computes the array from
+            operands and arguments. The in-place form saves these bools, one bit per element, instead of an operand.
         doc: one sentence for the docstring.
         signature: all parameters in order, as source text; by default operands, arguments, ``name=None``.
         prologue: first statements, such as ``if alpha != 1: ...``; ``{_}`` becomes the underscore of the in-place form.
@@ -32,15 +32,16 @@ class Row:
         floats: true if the result is floating: integers are converted to float32.
         not_differentiable: true if the result, such as a bool, has no gradient. In place, the result is stored in the
             dtype of the target.
-        zero_slopes: for ``not_differentiable``, the operands to which the in-place form passes a gradient of 0; by
-            default only the target.
+        zero_slopes: if ``not_differentiable`` is true, the operands to which the in-place form passes a gradient of 0;
+            by default only the target.
         promote: the operands that are converted to one dtype first.
-        writes: for an operation that writes only a part of its target, the call, as source text, of a function in
-            ``kernels.written`` that returns this part.
+        writes: for an operation that writes only a part of its target, the source text of a call that returns this
+            part; it calls a function in ``kernels.written``.
         elementwise: true if operands are broadcast against each other; errors then mention broadcasting.
         takes, gives: the docstring's texts about the shapes of the operands and of the result; empty if operands are
             broadcast.
-        refuses: the errors for invalid arguments, for the docstring; a vocabulary replaces ValueError by its own error.
+        refuses: the docstring's lines about errors for invalid arguments; a vocabulary replaces ValueError in them by
+            its own error.
         by_element: true if an element of the result depends only on the operands' elements at the same position, so
             that the operation can be computed in chunks.
         prepare: a function that checks and converts the arguments before anything is computed or saved.
@@ -83,7 +84,7 @@ class Row:
         return self.signature or ", ".join([*self.operands, *self.arguments, "name=None"])
 
     def needs(self, operand: str) -> frozenset[str]:
-        """Return the names in the rule of ``operand``, including helpers, and in the expressions of its marks."""
+        """Return all names, including helpers, in the rule of ``operand`` and in the marks that this rule uses."""
         names = names_in(self.rules[operand]) if operand in self.rules else frozenset()
         return names.union(*(names_in(self.marks[mark]) for mark in names & self.marks.keys()))
 
@@ -93,7 +94,7 @@ class Row:
 
     @property
     def saved_names(self) -> tuple[str, ...]:
-        """The tensors that some rule needs, in the order in which a node saves them: operands, then ``out``."""
+        """The names of the tensors that some rule needs, in the order in which a node saves them: ``out`` is last."""
         return tuple(name for name in (*self.operands, "out") if name in self._needed)
 
     @property
@@ -119,7 +120,7 @@ class Row:
 
     @property
     def in_place_differs(self) -> bool:
-        """True if the in-place operation has its own backward."""
+        """True if the backward of the in-place operation differs from that of the normal one."""
         return self.not_differentiable or self.saved_in_place != self.saved_names
 
     @property
@@ -143,7 +144,7 @@ def op(name: str, forward: Callable[..., Any], operands: str, doc: str, **settin
     A setting with the name of an operand is the rule of this operand; all other settings are fields of :class:`Row`.
 
     Raises:
-        ValueError: if a row already has that name, or one of the aliases.
+        ValueError: if another row already uses the name, or one of the aliases.
     """
     known = {each for row in ROWS.values() for each in (row.name, *row.aliases)}
     if twice := known.intersection((name, *settings.get("aliases", ()))):

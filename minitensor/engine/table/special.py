@@ -33,11 +33,11 @@ op("multipolygamma", kernels.multipolygamma, "x",
 
 # ---------- the incomplete gamma function ----------
 
-op("gammainc", kernels.gammainc, "x y", "Lower incomplete gamma function of y, divided by the gamma function of x "
-   "(NIST DLMF 8.2); the gradient for x is refused.", floats=True, x="no_slope('gammainc')",
+op("gammainc", kernels.gammainc, "x y", "Lower incomplete gamma function of x at y, divided by the gamma function of x "
+   "(NIST DLMF 8.2); a gradient for x is not implemented.", floats=True, x="no_slope('gammainc')",
    y="g * gamma_density(x, y)")  # fmt: skip
-op("gammaincc", kernels.gammaincc, "x y", "Upper incomplete gamma function of y, divided by the gamma function of x "
-   "(NIST DLMF 8.2); the gradient for x is refused.", floats=True, x="no_slope('gammaincc')",
+op("gammaincc", kernels.gammaincc, "x y", "Upper incomplete gamma function of x at y, divided by the gamma function of "
+   "x (NIST DLMF 8.2); a gradient for x is not implemented.", floats=True, x="no_slope('gammaincc')",
    y="-g * gamma_density(x, y)")  # fmt: skip
 op("gamma_density", kernels.gamma_density, "x y",
    "y ** (x - 1) * exp(-y) divided by the gamma function of x: the slope of gammainc along y (NIST DLMF 8.8).",

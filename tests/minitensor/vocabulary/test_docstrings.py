@@ -99,7 +99,7 @@ def test_the_help_of_an_operation_uses_the_names_of_its_vocabulary(vocabulary: A
 
 def test_help_on_add_names_its_parameters_shapes_dtypes_errors_and_gradients():
     text = torch.add.__doc__
-    assert text.startswith("Elementwise sum, of input and alpha * other.\n")
+    assert text.startswith("Elementwise sum of input and alpha * other.\n")
     assert list(parameters(torch.add))[:2] == ["input", "other"]
     for part in ("    input, other: tensors", "broadcast", "dtype", "RuntimeError: for shapes", "    other: g"):
         assert part in text
@@ -188,7 +188,7 @@ def test_shapes_that_a_docstring_does_not_allow_are_refused(name: str, module: A
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod"])
 def test_a_result_has_the_documented_shape(name: str):
     function, x = getattr(mt, name), mt.ones([2, 3])
-    assert "without the dimensions axis, which stay as 1 with keepdim" in function.__doc__
+    assert "without the reduced dimensions (with keepdim, they have length 1)" in function.__doc__
     assert function(x, axis=0).shape == [3] and function(x, axis=0, keepdim=True).shape == [1, 3]
 
 
