@@ -15,7 +15,7 @@
 
 PYTHON ?= python3                  # the interpreter of .venv: make book PYTHON=python3.12
 REQUIREMENTS ?= requirements.txt   # requirements-gpu.txt on a machine with an NVIDIA GPU
-PORT ?= 8000                       # of the served book; if it is in use, the next free one
+PORT ?= 8000                       # the port of the served book; if it is in use, the next free one
 
 PYTHON := $(strip $(PYTHON))
 REQUIREMENTS := $(strip $(REQUIREMENTS))
@@ -48,7 +48,7 @@ class: build
 zip: build
 	@$(RUN) tools/pack.py
 
-# The tests follow the links between pages; this follows those to other sites.
+# The tests check the links between pages; this checks the links to other sites.
 links: environment
 	@$(dir $(RUN))jupyter-book build . --builder linkcheck
 
@@ -61,7 +61,7 @@ api: environment
 bench: environment
 	@$(RUN) -m benchmarks
 
-# Jupyter refuses to run as root, the only user of many containers, without this option.
+# The only user of many containers is root, and Jupyter runs as root only with this option.
 notebooks: environment
 	JUPYTER_CONFIG_PATH=tools/jupyter $(RUN) -m jupyterlab chapters $(if $(filter 0,$(shell id -u)),--allow-root)
 

@@ -1,14 +1,15 @@
-"""Build the book into `_build/html`, running every cell; any warning or failing cell is an error.
+"""Build the book into `_build/html` and run every cell. A warning or a failing cell makes the build fail.
 
-Editions in other languages, such as `zh`, are built at the same time, into `_build/html/zh`. They have their own log,
-`_build/zh/build.log`.
+Editions in other languages, such as `zh`, are built at the same time, into `_build/html/zh`. Each has a separate log,
+such as `_build/zh/build.log`.
 
     python tools/build.py [--force] [--quiet]
 
 If the sources have not changed since the last build, nothing is built, unless --force is given. The output is also
-written to `_build/build.log`, and a table at the end shows how long the cells of each page ran. --quiet prints neither.
+written to `_build/build.log`, and a table at the end shows how long the cells of each page ran. With --quiet, neither
+the output nor the table is printed.
 
-If the variable LIVE is 1 (`make book LIVE=1`), the files of Python in the page are added (`tools/live.py`).
+If the variable LIVE is 1 (`make book LIVE=1`), the build adds the files with which pages run Python (`tools/live.py`).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 # Every file from which a page is made.
 SOURCES = ("_config.yml", "_toc.yml", "*.md", "*.bib", "requirements.txt", "_ext/**/*", "book/**/*")
 SOURCES += ("chapters/**/*", "facts/**/*", "minitensor/**/*", "memory_stage/**/*", "book_kit/**/*")
-STRICT = ("-n", "-W", "--keep-going")  # options with which a warning is an error
+STRICT = ("-n", "-W", "--keep-going")  # options of jupyter-book that make every warning an error
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
 LIVE = "Python in the page is in _build/html/_static/live."
 NOT_LIVE = "The pages were built without Python in the page: make book LIVE=1 adds it."
@@ -59,10 +60,10 @@ def is_fresh(book: Path) -> bool:
 def build(book: Path, *, quiet: bool = False) -> int:
     """Build the book in folder `book` from scratch, and return the exit status of jupyter-book.
 
-    Its output is printed, unless `quiet`, and written to `_build/build.log`.
+    The output of jupyter-book is written to `_build/build.log`. It is also printed, unless `quiet` is True.
 
     Raises:
-        live.MissingError: if LIVE is 1 and Python in the page cannot be fetched; then nothing has changed.
+        live.MissingError: if LIVE is 1 and Python for the page cannot be fetched. The previous build is then unchanged.
     """
     parts = live.fetch_parts() if live.is_requested() else None
     shutil.rmtree(book / "_build", ignore_errors=True)
@@ -96,7 +97,7 @@ def build(book: Path, *, quiet: bool = False) -> int:
 
 
 def _add_cards(pages: Path, quiet: bool) -> None:
-    """Draw the cards of the chapters. Without Chromium, chapters use the card of the book."""
+    """Draw a card for each chapter. Without Chromium or Playwright, the chapters use the card of the book."""
     try:
         count = card.add_chapter_cards(pages)
     except (FileNotFoundError, ModuleNotFoundError) as missing:
@@ -126,7 +127,7 @@ class _EditionBuild:
         return self.process.returncode != 0
 
     def wait(self) -> int:
-        """Wait for the end. Return the exit status, which is negative if a signal has ended the build."""
+        """Wait until the build ends. Return its exit status or, if a signal has ended it, the number of the signal."""
         return abs(self.process.wait())
 
     def publish(self, site: Path) -> None:
@@ -135,7 +136,7 @@ class _EditionBuild:
 
 
 def _editions(book: Path) -> list[Edition]:
-    # Imported late, because every test imports this file, and Sphinx's extension takes half a second.
+    # Imported here, because every test imports this file, and importing Sphinx's extension takes half a second.
     from _ext.book_pages.languages import editions
 
     return editions(book)
@@ -143,7 +144,7 @@ def _editions(book: Path) -> list[Edition]:
 
 def _start_edition(edition: Edition, environment: dict[str, str]) -> _EditionBuild:
     """Start the build of an edition, in a folder beside the English build."""
-    import yaml  # imported late, because engine tests import this file without the packages for the book
+    import yaml  # imported here, because engine tests import this file without the packages for the book
 
     folder = edition.book / "_build" / edition.code
     folder.mkdir()
@@ -162,7 +163,7 @@ def _start_edition(edition: Edition, environment: dict[str, str]) -> _EditionBui
 
 
 def seconds_of_pages(log: str) -> dict[str, float]:
-    """Return the seconds that the cells of each page ran, from the log of a build. Keys are files without a suffix."""
+    """Return how long the cells of each page ran, in seconds, from a build's log. Keys are like "chapters/03_views"."""
     found = re.findall(r"(\S+)\.md: Executed notebook in ([\d.]+) seconds", log)
     names = [Path(path).name for path, _ in found]
     return {
@@ -172,7 +173,7 @@ def seconds_of_pages(log: str) -> dict[str, float]:
 
 
 def table_of_times(log: str) -> str:
-    """Return a table with the times of all pages, the longest first, and with their sum and median."""
+    """Return a table with the times of all pages, the longest first, and with the sum and the median of the times."""
     times = seconds_of_pages(log)
     lines = [f"{took:7.1f} s  {page}" for page, took in sorted(times.items(), key=lambda item: -item[1])]
     in_all = f"{sum(times.values()):7.1f} s  in all, {statistics.median(times.values() or [0]):.1f} s in the median"
@@ -209,11 +210,11 @@ def _stamp(book: Path) -> Path:
 
 
 def share_compiled(folder: Path) -> dict[str, str]:
-    """Return environment variables that let many processes share compiled modules.
+    """Return environment variables that let many processes share compiled modules; none if they share them already.
 
     If PYTHONDONTWRITEBYTECODE is set, each process compiles every module that it imports. That takes half a second for
-    each page, and two thirds of the time of a test that starts a process. With these variables the compiled modules are
-    written to ``folder``, which the caller deletes when the processes have ended.
+    each page, and two thirds of the time of a test that starts a process. With the returned variables, processes write
+    compiled modules to ``folder``. The caller deletes the folder when the processes have ended.
     """
     forbidden = os.environ.get("PYTHONDONTWRITEBYTECODE")
     return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "compiled")} if forbidden else {}
@@ -223,7 +224,7 @@ def _environment(folder: Path) -> dict[str, str]:
     """Return the reader's environment, changed so that the reader's Jupyter setup cannot change the book."""
     profile = folder / "profile_default"
     profile.mkdir()
-    # Newer kernels warn about unencrypted sockets at every start, but these sockets are used only on this machine.
+    # Newer kernels warn at every start that their sockets are not encrypted, but only this machine can reach them.
     (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 'ERROR'\n")
     return {
         **{name: value for name, value in os.environ.items() if name != "BOOK_LIVE"},

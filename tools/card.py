@@ -1,11 +1,11 @@
-"""Draw the pictures that introduce the book elsewhere, from its recorded stages.
+"""Draw the pictures that introduce the book beside links and in the README, from its recorded stages.
 
     python tools/card.py       after `make build`: draw the book's card and the picture of the README
 
-A card is the picture of 1200 x 630 pixels that appears when an address is shared. The book's card and the README show
-the stage of the front page. The card of a chapter shows the step at which the chapter's first stage opens.
-`tools/build.py` draws the cards of the chapters if `book_address` in `_config.yml` has the address of the book, because
-pages refer to a card only by its full address.
+A card is the picture of 1200 x 630 pixels that appears beside a shared link. The book's card and the README show the
+stage of the front page. The card of a chapter shows the step at which the chapter's first stage opens.
+A page has to name its card by the full address, so `tools/build.py` draws the cards of the chapters only if
+`book_address` in `_config.yml` has the address of the book.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CARD = STATIC / "card.png"
 README = ROOT / "book" / "stage.png"
 PAGES = ROOT / "_build" / "html"
 WIDTH, HEIGHT = 1200, 630
-FILE_WIDTH = 960  # px of the README's picture, which has the program beside the picture
+FILE_WIDTH = 960  # px of the README's image, in which the program is beside the picture of the memory
 
 BOOK = "In Place"
 SUBTITLE = "How tensors share, overwrite and protect memory"
@@ -56,12 +56,12 @@ p { margin: 8px 0 0; font-size: 32px; color: #57606a; }
 #picture { flex: 1; min-height: 0; margin-top: 26px; }
 #picture svg { display: block; width: 100%; height: 100%; }
 """
-# Returns the step that a stage shows first.
+# A function in JavaScript that returns the step that a stage shows first.
 OPENING = """trace => {
     const variant = Math.max(0, trace.variants.findIndex(({id}) => id === trace.opens));
     return {variant, step: trace.variants[variant].key ?? 0};
 }"""
-# Draws the step as large as possible, in a narrow layout, so that the letters are large in the card.
+# A function in JavaScript that draws this step in a narrow layout and enlarges it, so that the card has large letters.
 DRAW = f"""trace => {{
     const box = document.querySelector('#picture');
     const width = 640, room = width * box.clientHeight / box.clientWidth;
@@ -75,7 +75,7 @@ def drawing_page(script: Path, sharpness: int = 1) -> Iterator[Page]:
     """Open an empty page with the fonts of the book and the script of its stages.
 
     Args:
-        sharpness: the number of pixels in the picture for one px of the page.
+        sharpness: the number of pixels in a screenshot for each px of the page.
 
     Raises:
         FileNotFoundError: if there is no Chromium.
@@ -96,7 +96,7 @@ def drawing_page(script: Path, sharpness: int = 1) -> Iterator[Page]:
 
 
 def draw_card(page: Page, trace: dict[str, Any], title: str, subtitle: str, file: Path) -> None:
-    """Write the card of a stage."""
+    """Write a card with a title, a subtitle and the step that a stage shows first."""
     size = ' class="long"' if len(title) > 34 else ""
     words = f"<h1{size}>{html.escape(title)}</h1><p>{html.escape(subtitle)}</p>"
     page.evaluate("words => { document.body.innerHTML = words; }", f'{words}<div id="picture"></div>')
@@ -127,7 +127,7 @@ def opening_sentence(trace: dict[str, Any]) -> str:
 
 
 def add_chapter_cards(pages: Path) -> int:
-    """Draw a card for each chapter that has a stage, and replace the book's card by it in the head of the page.
+    """Draw a card for each chapter that has a stage, and name it in the head of the page instead of the book's card.
 
     Args:
         pages: the folder of the built book.

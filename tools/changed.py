@@ -1,7 +1,7 @@
 """Find the tests that concern the changed files, for `make check`, which takes a minute.
 
-A test concerns a file of a package if it imports the file, or if a planted fault in the file lists the test
-(`tests/mutations`). For other kinds of files, `RULES` lists the tests. `make test` runs all tests.
+A test concerns a module of a package if the test imports the module, or if `tests/mutations` lists the test for a fault
+planted in the module. For other kinds of files, `RULES` lists the tests. `make test` runs all tests.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CROSS_SECTION = (
     "tests/minitensor/vocabulary/test_paddle_programs.py",
     "tests/minitensor/vocabulary/test_torch_record.py",
 )
-#: Maps the beginning of a path to the tests of such files. These are files that tests do not import.
+#: Maps the beginning of a path to the tests that concern such files. Most of these files are not imported by a test.
 RULES = {
     "_config.yml": ("tests/site/test_build.py",),
     "_ext/": ("tests/site/test_build.py",),
@@ -51,8 +51,8 @@ RULES = {
     "pyproject.toml": ("tests/tools/test_check.py", "tests/site/test_tools.py"),
     "requirements": ("tests/site/test_tools.py",),
 }
-#: The largest part of the recorded seconds of all tests for the tests that concern the changes: about a minute of one
-#: core. Unlike seconds, a part is the same if the machine was busy while `tests/longest.txt` was recorded.
+#: The tests that concern the changes may take this part of the recorded time of all tests, about a minute of one core.
+#: A limit in seconds would be wrong if the machine was busy, and all tests slow, when `tests/longest.txt` was recorded.
 LARGEST_PART = 0.03
 UNLISTED = 1.5  # the seconds assumed for a file that is not in tests/longest.txt
 
@@ -71,7 +71,7 @@ class Selection:
 
 
 def files() -> set[str]:
-    """Return the files that differ from `main` or, if there are none, the files of the last commit."""
+    """Return the files changed since the branch left `main` or, if there are none, those of the last commit."""
     untracked = set(_git("ls-files", "--others", "--exclude-standard"))
     for base in ("origin/main", "main"):
         if fork := _git("merge-base", "HEAD", base):
@@ -87,7 +87,7 @@ def _git(*arguments: str) -> list[str]:
 
 
 def tests(changed: Iterable[str]) -> Selection:
-    """Return the tests that concern changed files, divided into those for which there is time and the others."""
+    """Return the tests that concern changed files, divided into those to run and those to omit."""
     changed = sorted(changed)
     ordered: dict[str, None] = dict.fromkeys(path for path in changed if _is_test(path) and (ROOT / path).exists())
     for find in (_by_rule, _by_import, _by_fault):
@@ -106,7 +106,7 @@ def tests(changed: Iterable[str]) -> Selection:
 
 
 def largest_sum() -> float:
-    """Return the largest sum of recorded seconds for the tests that concern the changes."""
+    """Return how many recorded seconds the tests that concern the changes may take together."""
     return LARGEST_PART * sum(longest().values())
 
 
@@ -119,7 +119,7 @@ def _by_rule(path: str) -> set[str]:
 
 
 def _by_import(path: str) -> set[str]:
-    """Return the files of tests that import a module, directly or through a module of the tests."""
+    """Return the files of tests that import a module, directly or through another file in `tests`."""
     if not path.endswith(".py"):
         return set()
     wanted, found = {path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")}, set()
@@ -131,8 +131,8 @@ def _by_import(path: str) -> set[str]:
 
 
 def _by_fault(path: str) -> set[str]:
-    """Return the files of tests that find a fault planted in a file of the package."""
-    from tests.mutations import planted  # noqa: F401  (all mutations)
+    """Return the files of tests that `tests/mutations` lists for the faults planted in a file."""
+    from tests.mutations import planted  # noqa: F401  (adds all mutations to MUTATIONS)
     from tests.mutations.mutation import MUTATIONS
     from tests.mutations.runner import path as file_of
 

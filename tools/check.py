@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from tools import changed, run_tests  # noqa: E402
 
-#: Steps that do not run the code: name and command, which is looked up beside this Python.
+#: Maps the name of each step that does not run the code to its command, which is in the same folder as this Python.
 STEPS: dict[str, list[str]] = {
     "format": ["ruff", "format", "--check", "."],
     "lint": ["ruff", "check", "."],
@@ -63,7 +63,7 @@ def begin(steps: list[str]) -> dict[str, subprocess.Popen[str]]:
 
 
 def end(running: dict[str, subprocess.Popen[str]], began: float) -> list[str]:
-    """Wait for steps, print the output of those that failed, and return their names."""
+    """Wait for steps, print the output of those that failed, and return the names of those that failed."""
     failed = []
     for step, process in running.items():
         output = output_of(process, step, began)
@@ -87,12 +87,16 @@ def output_of(process: subprocess.Popen[str], step: str, began: float) -> str:
 
 
 def command(name: str, *arguments: str) -> list[str]:
-    """Return a command with its path in this environment, even if another command of this name is on the PATH."""
+    """Return a command with its path in this environment, even if the PATH has another command of the same name."""
     return [shutil.which(name, path=str(Path(sys.executable).parent)) or name, *arguments]
 
 
 def test(*, everything: bool) -> int:
-    """Run all tests, or those that concern the changes and the cross-section; return the exit status."""
+    """Run all tests or, unless `everything`, the cross-section and the tests that concern the changes.
+
+    Returns:
+        The exit status.
+    """
     if everything:
         return run_tests.main([])
     found = changed.tests(changed.files())

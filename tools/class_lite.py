@@ -1,4 +1,4 @@
-"""Build a JupyterLite site with the exercises of a class: Jupyter that runs in the browser, on any web server.
+"""Build a JupyterLite site with the exercises of a class: Jupyter in the browser, which any web server can host.
 
     python tools/class_lite.py [exercises] [--to _build/lite]
 
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def build_wheels(folder: Path) -> None:
-    """Write a wheel of each package of the book; JupyterLite indexes wheels in the folder `pypi` beside its site."""
+    """Write a wheel of each package of the book. JupyterLite indexes the wheels in `pypi` beside its site."""
     sources = folder.parent / "sources"
     for package in PACKAGES:
         ignored = shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
@@ -50,7 +50,7 @@ def build_wheels(folder: Path) -> None:
 
 
 def write_contents(exercises: Path, folder: Path) -> None:
-    """Copy the notebooks and the files that they read, with a first cell that installs the packages."""
+    """Copy the exercises, and begin each notebook with a cell that installs the packages."""
     shutil.copytree(exercises, folder, dirs_exist_ok=True)
     for path in folder.glob("*.ipynb"):
         notebook = nbformat.read(path, as_version=4)

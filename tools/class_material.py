@@ -3,8 +3,8 @@
     python tools/class_material.py [folder of the built book] [--to _build/class]
 
 The folder gets `exercises` (for students), `solutions` (for teachers), `nbgrader` (a course with one assignment for
-each chapter) and `questions` (Moodle XML, QTI 2.1 and CSV). The same is written for each edition with a class, into a
-folder with its name, such as `zh`.
+each chapter) and `questions` (Moodle XML, QTI 2.1 and CSV). If an edition in another language has a plan of the class,
+the same is written for it into a folder with the edition's name, such as `zh`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _write(built: Path, folder: Path, sheets: list[ExerciseSheet], plan: dict[str, Any], language: str = "en") -> int:
-    """Write the question bank of the book in one language, and return the number of predictions in it.
+    """Write the question bank in one language, and return the number of predictions in the bank.
 
     Raises:
         FileNotFoundError: if the page of a chapter with exercises was not built.

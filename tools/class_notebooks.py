@@ -1,9 +1,10 @@
 """Write the exercises of the chapters as notebooks for a class: without solutions, with solutions, and for nbgrader.
 
 An exercise in a chapter is three cells: its tests, the unfinished function with `check(function, **tests)`, and the
-solution with `require` on the same tests. The notebooks contain these three, the text around them, and the statements
-of earlier cells that the tests need. The nbgrader assignment grades with the same tests: an exercise is worth one
-point for each of its cases, and a hidden `require` defines the tests again, so an answer cannot change them.
+solution with `require` on the same tests. The notebooks contain these cells (those for students lack the solution), the
+text around them, and the statements of earlier cells that the tests need. The nbgrader assignment grades with the same
+tests. An exercise is worth one point for each of its cases. The hidden cell that grades an answer defines the tests
+again before it calls `require`, so an answer cannot change them.
 
 Before the notebooks are written, each solution has to pass its tests, and each unfinished function has to fail them.
 """
@@ -46,7 +47,7 @@ DROPDOWN = re.compile(r"^(:{3,})\{dropdown\} (.*?)\n(.*?)\n\1\s*$", re.MULTILINE
 CITATION = re.compile(r"\{cite\}`\d+-([\w-]+)`")
 PAGE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
 STARTS = re.compile(r"^\*\*(?:\d+\. )?(.+?)\.?\*\*", re.MULTILINE)
-# nbgrader replaces a solution by this text. nbgrader's own text would remove the unfinished function.
+# nbgrader replaces a solution by `code_stub`. Its default raises NotImplementedError, so no `check` would run below it.
 CONFIG = '''"""The course for nbgrader: run its commands in this folder."""
 
 c = get_config()  # noqa: F821, defined by nbgrader
@@ -80,8 +81,8 @@ class PortableExercise:
     hint: str  # Markdown between the code and the solution
     setup: str  # imports and tests
     starter: str  # the unfinished function
-    check: str  # "check(windows, **window_tests)"
-    solution: str  # code that binds the name again
+    check: str  # the call, such as "check(windows, **window_tests)"
+    solution: str  # code that defines the function again, under the same name
 
     @property
     def graded(self) -> str:
@@ -96,10 +97,10 @@ class ExerciseSheet:
     name: str  # such as "03_views"
     title: str  # such as "Views"
     exercises: list[PortableExercise]
-    words: dict[str, str]  # the texts of a notebook in its language, from the key `notebooks` of the course's plan
+    words: dict[str, str]  # texts around the exercises in the language of the notebook: `notebooks` in the plan
 
     def count_cases(self, folder: Path) -> list[int]:
-        """Run every exercise in `folder` and return the number of its cases.
+        """Run every exercise, with `folder` as the working directory, and return the number of cases of each.
 
         Raises:
             RuntimeError: if a solution fails, or an unfinished function passes.
@@ -154,7 +155,7 @@ class ExerciseSheet:
         return _notebook(cells, self.name)
 
     def copy_files(self, folder: Path) -> None:
-        """Copy the files and modules that the exercises read beside the notebook."""
+        """Copy the recorded facts and the modules that the exercises use into the folder of the notebook."""
         code = "\n".join(each.setup for each in self.exercises)
         for fact in set(re.findall(r"[\"']facts/([\w-]+\.json)", code)):
             (folder / "facts").mkdir(exist_ok=True)
@@ -170,7 +171,7 @@ class ExerciseSheet:
 
 
 def read_sheet(file: Path, edition: Edition | None = None) -> ExerciseSheet:
-    """Return the exercises of a chapter, which may belong to an edition in another language.
+    """Return the exercises in the source of a chapter of the book or, if `edition` is given, of that edition.
 
     Raises:
         ValueError: if a `check` has no solution with `require` after it.
@@ -245,9 +246,9 @@ def write_notebooks(folder: Path, sheets: list[ExerciseSheet]) -> int:
 
 
 def _last_call(source: str) -> tuple[str, str, str] | None:
-    """Return the function, the name of its first argument, and the source of the call in the last line of a cell."""
+    """Return the call of `check` or `require` that ends a cell: its function, its first argument, and its source."""
     if not re.search(r"^(check|require)\(", source, re.MULTILINE):
-        return None  # a cell with commands of IPython, which cannot be parsed
+        return None  # not parsed, because cells without these calls may have commands of IPython
     body = ast.parse(source).body
     call = body[-1].value if body and isinstance(body[-1], ast.Expr) else None
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("check", "require")):
@@ -262,7 +263,7 @@ def _format(code: str) -> str:
 
 
 def _statement(text: str) -> str:
-    """Return the text of an exercise, without a comment on the previous exercise's solution in front of it."""
+    """Return the text of an exercise, without a comment before it on the solution of the previous exercise."""
     start = STARTS.search(text)
     if start:
         text = text[start.start() :]
@@ -270,7 +271,7 @@ def _statement(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return Markdown that Jupyter can show: folded text as HTML, and links into the book and citations as text."""
+    """Return Markdown for Jupyter: folds become HTML; links into the book and citations become text without a link."""
     text = DROPDOWN.sub(r"<details><summary>\2</summary>\n\n\3\n\n</details>", text)
     text = CITATION.sub(lambda cited: f"*{_cited_title(cited.group(1))}*", text)
     return PAGE_LINK.sub(r"\1", text).strip()

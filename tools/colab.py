@@ -4,7 +4,7 @@
 
 SITE is a built book (`_build/html`). Copies of its notebooks are written to TO, and those of an edition in another
 language to a folder with the edition's name, for example TO/zh. REPOSITORY is the address of the repository. Colab
-opens only notebooks in a repository, so the workflow pushes the copies to a branch.
+opens only notebooks in a repository, so the workflow that publishes the book pushes the copies to a branch.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def main() -> None:
 
 
 def with_installation(notebook: dict[str, Any], repository: str, folder: str = "chapters") -> dict[str, Any]:
-    """Return the notebook with a new first cell, which clones the repository and installs the package.
+    """Return the notebook with a new first cell, which clones the repository and installs its packages.
 
-    The rest of the notebook runs in this folder of the repository.
+    The cell also changes to ``folder`` in the repository, so that the rest of the notebook runs there.
     """
     name = repository.rstrip("/").removesuffix(".git").rpartition("/")[2]
     packages = " ".join(

@@ -19,7 +19,7 @@ SCOPE = re.compile(r"(?P<scope>[^:]*): (?P<summary>\S.*)")
 LOWER_CASE = re.compile(r"[a-z0-9][a-z0-9_./-]*(?:(?:, ?| )[a-z0-9][a-z0-9_./-]*)*")
 SCISSORS = "# ------------------------ >8 ------------------------"
 
-#: Verbs in the imperative that look like a past, a participle or a third person.
+#: Verbs in the imperative that look like a past form, a participle or a third person.
 IMPERATIVES = {
     "embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed", "succeed", "bring", "ping", "ring", "string",
     "swing", "wring", "alias", "bias", "canvas", "focus",
@@ -59,7 +59,7 @@ def faults(message: str) -> list[str]:
         found.append(
             f"The scope {parts['scope']!r} is not in lower case: write one or more names like `stage` or `tools`."
         )
-    verb = re.match(r"[\w'-]*", parts["summary"])[0]  # type: ignore[index]  # it matches an empty text, too
+    verb = re.match(r"[\w'-]*", parts["summary"])[0]  # type: ignore[index]  # the pattern matches every text
     if not is_imperative(verb):
         found.append(f"{verb!r} is no imperative: write what the commit does as a command, like `free` or `add`.")
     return found

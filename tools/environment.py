@@ -2,8 +2,8 @@
 
     python tools/environment.py [requirements.txt]
 
-The environment uses the interpreter that runs this file, and needs nothing else. If a part of Python is missing, one
-line names it and how to install it.
+This needs only a Python interpreter, which `.venv` then uses, too. If the interpreter lacks the module `venv` or
+`ensurepip`, a line names the module and the Debian package that has it.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def main() -> None:
     create()
     print(f"Installing {requirements.name} into .venv (a minute or two, once) ...", flush=True)
     install_pinned(requirements)
-    # setuptools, which builds these packages, has just been installed
+    # without build isolation, because setuptools, which builds these packages, has just been installed
     install(["--no-build-isolation", *(part for package in PACKAGES for part in ("-e", str(ROOT / package)))])
     stamp.write_text(wanted)
 
 
 def fingerprint(requirements: Path) -> str:
-    """Return a hash of the interpreter, the requirements and the packages' settings. If it changes, install again."""
+    """Return a hash of the interpreter, the requirements and the packages' settings: `main` installs if it changes."""
     digest = hashlib.sha256(sys.version.encode() + requirements.name.encode())
     for path in (*sorted(ROOT.glob("requirements*.txt")), *(ROOT / package / "pyproject.toml" for package in PACKAGES)):
         digest.update(path.read_bytes())
@@ -49,7 +49,7 @@ def fingerprint(requirements: Path) -> str:
 def create() -> None:
     """Create an empty `.venv` with this interpreter. Delete an existing one."""
     try:
-        import ensurepip  # noqa: F401  (Debian ships it apart from Python)
+        import ensurepip  # noqa: F401  (Debian has it in a separate package)
         import venv
     except ImportError as missing:
         package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
@@ -58,9 +58,9 @@ def create() -> None:
 
 
 def install_pinned(requirements: Path) -> None:
-    """Install every line of a complete file of requirements with several pips in parallel.
+    """Install the packages of a file of requirements with several pips in parallel.
 
-    A single pip uses one core, because it unpacks one package after another.
+    A single pip uses one core, because it unpacks one package after another. The file has to list all dependencies too.
     """
     lines = pinned(requirements)
     count = min(os.cpu_count() or 1, MOST_PIPS)
@@ -82,8 +82,8 @@ def pinned(requirements: Path) -> list[str]:
 def install(*shares: list[str]) -> None:
     """Run a pip for each list of arguments, all in parallel.
 
-    All versions are pinned, so nothing is resolved. Modules are compiled at their first import, because most are never
-    imported.
+    The requirements list every package with its version, so pip does not look for dependencies. It does not compile
+    modules either: Python does that at the first import of a module, and most modules are never imported.
     """
     command = [python(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile"]
     pips = [subprocess.Popen([*command, *share]) for share in shares]

@@ -2,7 +2,7 @@
 
     python tools/explain_picture.py      in an environment with PyTorch; writes docs/explain.svg
 
-This runs the command. The picture is light or dark like the reader's system.
+This runs the command. The colours of the picture are light or dark, like those of the reader's system.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "facts" / "programs" / "reports" / "o06_attention_dropped_by_hand.py"
 PICTURE = ROOT / "docs" / "explain.svg"
 
-#: Sizes in pixels: the width of a letter and the height of a line.
+#: Sizes in pixels: the width of a letter, the height of a line, and the margin of the picture.
 LETTER, LINE, MARGIN = 8.43, 20, 18
 
 STYLE = """

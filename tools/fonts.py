@@ -1,6 +1,6 @@
-"""Make the book's fonts, which are subsets of IBM Plex, from its complete WOFF2 files in two folders.
+"""Make the book's fonts by cutting subsets from the complete WOFF2 files of IBM Plex.
 
-    npm pack @ibm/plex-sans@1.1.0 @ibm/plex-mono@2.5.0        # then unpack each, for instance with tar
+    npm pack @ibm/plex-sans@1.1.0 @ibm/plex-mono@2.5.0        # then unpack both, for instance with tar
     python tools/fonts.py plex-sans/package plex-mono/package
 
 The five fonts have the characters of English pages, their code and their pictures, 60 KB in all. The licence reserves
@@ -17,7 +17,7 @@ from fontTools import subset
 from fontTools.ttLib import TTFont
 
 TARGET = Path(__file__).resolve().parent.parent / "_ext" / "book_pages" / "theme" / "static" / "fonts"
-# Maps a source file to the family and the style.
+# Maps a source file to the family and the style of the font that is made from it.
 FACES = {
     "IBMPlexSans-Regular": ("Book Sans", "Regular"),
     "IBMPlexSans-Italic": ("Book Sans", "Italic"),
@@ -28,7 +28,7 @@ FACES = {
 LATIN = [*range(0x20, 0x7F), *range(0xA0, 0x100), 0x131, 0x152, 0x153]
 SIGNS = [ord(sign) for sign in "–—‘’‚“”„†•…‹›′″€←↑→↓↔−×÷≠≤≥≈∞∂∑√·●○✓✗◆■□▲△▶▷▼▽◀⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃⌘☰"]
 FEATURES = ["kern", "mark", "mkmk", "tnum", "zero", "ccmp", "locl"]
-# Records of a font's name table: family, full name, PostScript name and their newer forms.
+# Ids in a font's name table: family, unique identifier, full name, PostScript name and typographic family.
 FAMILY, UNIQUE, FULL, POSTSCRIPT, TYPOGRAPHIC_FAMILY = 1, 3, 4, 6, 16
 
 
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def cut(source: Path, family: str, style: str) -> None:
-    """Write the subset of one face under its own name."""
+    """Write the subset of one face under a family name of the book."""
     options = subset.Options()
     options.flavor = "woff2"
     options.layout_features = FEATURES

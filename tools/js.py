@@ -1,10 +1,11 @@
 """Check, format and bundle the project's JavaScript with the tools that `package-lock.json` pins.
 
-    python tools/js.py          eslint, prettier, tsc, the unit tests, and whether the committed bundles are fresh
-    python tools/js.py format   fix what eslint can fix, and format with prettier
+    python tools/js.py          run eslint, prettier, tsc and the unit tests, and check that the bundles are fresh
+    python tools/js.py format   apply the fixes of eslint, and format with prettier
     python tools/js.py build    write the bundles that pages load
 
-If Node or its packages are not available, this prints one line that begins with "skipped" and succeeds.
+If Node or its packages are not available, this prints one line that begins with "skipped". The check then succeeds, but
+`format` and `build` fail.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def sources() -> list[str]:
 
 
 def commands(job: str) -> dict[str, list[str]]:
-    """Return the commands of a job by name, as lists that begin with `node`."""
+    """Return the commands of a job by name. Each is a list of arguments for `node`."""
     files = sources()
     scripts = [path for path in files if not path.endswith(".d.ts")]
     tests = [path for path in files if path.startswith(f"{UNIT_TESTS}/") and path.endswith(".test.js")]

@@ -1,4 +1,4 @@
-"""Fetch the parts of Python in the page, check them, and write them beside the pages of a book.
+"""Fetch, check and write the files of "Python in the page", which run a reader's code in the browser.
 
     python tools/live.py [--numpy FILE] [--from ADDRESS] [--to FOLDER]
 
@@ -6,13 +6,13 @@
   and hashes, and `npm ci` checks them. esbuild bundles the editor into one file.
 * numpy's wheel for the browser comes from the Pyodide distribution. Its name and sha256 are in the file
   `pyodide-lock.json` of Pyodide's npm package. `--from` (or the variable MINITENSOR_LIVE_FROM) names another host of
-  the distribution. `--numpy` (or MINITENSOR_LIVE_NUMPY) names a local wheel; if its hash differs, a warning and
-  `live.json` report this.
-* minitensor's wheel is built here, without the files that a page does not need.
+  the distribution. `--numpy` (or MINITENSOR_LIVE_NUMPY) names a local wheel. If its hash differs from the one in
+  `pyodide-lock.json`, a warning and `live.json` report this.
+* The wheel with minitensor, memory_stage and book_kit is built here, without the files that a page does not need.
 
-The parts that are fetched are cached in the user's home, outside the repository. `--to` writes the files, and
-`live.json`, which lists them with bytes, versions and licences; `make book LIVE=1` does that for the book. This needs
-node and npm, and no package of Python.
+Fetched parts are cached in the user's home, outside the repository. With `--to`, all files are written into FOLDER, and
+`live.json` lists their sizes, versions and licences. `make book LIVE=1` does the same for the book. This needs node and
+npm, but no Python package from outside the repository.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)  # the date of every file in the wheel, so that
 
 @dataclass(frozen=True)
 class FetchedParts:
-    """Paths of the fetched parts in the cache. The wheel of numpy is elsewhere if the user has named a local one."""
+    """Paths of the fetched parts in the cache. Only numpy's wheel is elsewhere if the user has named a local one."""
 
     modules: Path  # the folder `node_modules`
     editor: Path
@@ -75,7 +75,7 @@ def fetch_parts(numpy: Path | None = None, host: str | None = None) -> FetchedPa
     """Fetch all parts that are not in the cache yet.
 
     Raises:
-        MissingError: if node, npm or a host is missing, or if the bytes are not the right ones.
+        MissingError: if node or npm is missing, if a part cannot be fetched, or if it is not the pinned file.
     """
     modules = npm.modules()
     entry = _json(modules / "pyodide" / "pyodide-lock.json")["packages"]["numpy"]
@@ -118,7 +118,7 @@ def _given_numpy(wheel: Path, entry: dict[str, Any]) -> Path:
 
 
 def _distributed_numpy(entry: dict[str, Any], host: str) -> Path:
-    """Return the distribution's wheel, which has the hash of the release. Download it if the cache does not have it."""
+    """Return the distribution's wheel from the cache. Download it if the cache lacks it, and compare its hash."""
     wheel = cache() / entry["file_name"]
     if wheel.exists() and _sha256(wheel) == entry["sha256"]:
         return wheel
@@ -174,7 +174,7 @@ def write_parts(fetched: FetchedParts, folder: Path) -> dict[str, Any]:
 
 
 def make_wheel(folder: Path) -> Path:
-    """Write minitensor's wheel for the page into `folder`. The same sources give the same bytes."""
+    """Write a wheel of the packages and of `ENGINE` into `folder`. The same sources give the same bytes."""
     version = _own_version()
     contents = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in page_sources()}
     contents |= {path.relative_to(ENGINE.parent).as_posix(): path.read_bytes() for path in sorted(ENGINE.glob("*.py"))}
@@ -194,7 +194,7 @@ def make_wheel(folder: Path) -> Path:
 
 
 def page_sources() -> list[Path]:
-    """Return the files of the packages that a page needs, without schemas."""
+    """Return the Python and JSON files of our packages that a page needs, without schemas."""
     found = [path for package in environment.PACKAGES for path in sorted((ROOT / package).rglob("*"))]
     found = [path for path in found if path.suffix in (".py", ".json") and not path.name.endswith(".schema.json")]
     left_out = [ROOT / folder for folder in NOT_IN_A_PAGE]
@@ -202,7 +202,7 @@ def page_sources() -> list[Path]:
 
 
 def packages(fetched: FetchedParts) -> list[dict[str, Any]]:
-    """Return the packages in the files, each with name, version, licence, address and the files with its licence."""
+    """Return the packages that a page contains, each with name, version, licence, address, and files of licences."""
     lock = _json(fetched.modules / "pyodide" / "pyodide-lock.json")
     pyodide = _json(fetched.modules / "pyodide" / "package.json")
     source = f"https://github.com/pyodide/pyodide/tree/{pyodide['version']}"
@@ -223,7 +223,7 @@ def packages(fetched: FetchedParts) -> list[dict[str, Any]]:
 
 
 def licences(fetched: FetchedParts) -> str:
-    """Return one text: a list of the parts with licence and address, followed by the licences."""
+    """Return one text: a list of the packages with licence and address, followed by the texts of the licences."""
     parts = packages(fetched)
     head = ["Python in the page is made of", ""]
     for part in parts:
@@ -242,7 +242,7 @@ def licences(fetched: FetchedParts) -> str:
 
 
 def _bundled_packages() -> list[str]:
-    """Return the npm packages in the editor: all except Pyodide, the bundler, and the packages that these two need."""
+    """Return the npm packages in the editor: the `dependencies` except Pyodide, and the packages that they need."""
     lock = _json(ROOT / "package-lock.json")["packages"]
     found, left = set(), [name for name in lock[""]["dependencies"] if name != "pyodide"]
     while left:

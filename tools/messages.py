@@ -1,11 +1,12 @@
-"""Keep the catalogues of the languages: extract messages from the source, compile the translations, export them.
+"""Extract the messages of the source into the catalogues of the languages, and compile the translations.
 
-    python tools/messages.py           update and compile the catalogues, and write the words of the scripts
-    python tools/messages.py --check   list what is missing or stale, and change nothing
+    python tools/messages.py           update and compile the catalogues, also for the scripts
+    python tools/messages.py --check   list missing translations and stale files, and change nothing
 
-A catalogue (`.po`) is edited by hand; its keys are the English texts. The JSON file beside it is its compiled form,
-which Python reads; its keys are digests, and it has no texts that only scripts use. The words of the scripts are
-another JSON file, which becomes a part of their bundle. docs/contributing/translation.md describes how to translate.
+Translators edit a catalogue (`.po`), in which the keys are the English texts. Python reads the JSON file beside it, the
+compiled catalogue, in which the keys are digests, and which lacks texts that only scripts use. The translations for the
+scripts are in another JSON file, `words.json`, which becomes a part of the bundle of the scripts.
+docs/contributing/translation.md describes how to translate.
 """
 
 from __future__ import annotations
@@ -31,18 +32,18 @@ sys.path.insert(0, str(ROOT))
 from book_kit.tables import texts as data  # noqa: E402
 from memory_stage.messages.catalogues import LOCALES, digest_of  # noqa: E402
 
-#: Functions that mark a message in Python, in Babel's form: None for a text as the first argument, otherwise the
-#: positions of the texts, and of the context with a "c".
+#: Functions that mark a message in Python, as Babel expects them: None if the text is the first argument. Otherwise
+#: numbers are the positions of the texts, and a pair with "c" has the position of the context.
 CALLS = {"message": None, "plural": (1, 2), "in_context": ((1, "c"), 2)}
 
 LITERAL = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _TEXT = rf"(?:{LITERAL})(?:\s*\+\s*(?:{LITERAL}))*"
-#: Matches a call that marks a message in JavaScript, in the format of prettier.
+#: Matches a call that marks a message in JavaScript, if prettier has formatted the call.
 CALL = re.compile(rf"(?<![\w.])(?P<function>t|plural)\(\s*(?P<one>{_TEXT})(?:,\s*(?P<several>{_TEXT}))?")
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
-#: The header has no date of extraction, because it would change with each run.
+#: A fixed date of extraction for Babel. Today's date would change with each run; `as_po` writes neither.
 _LONG_AGO = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
@@ -55,7 +56,7 @@ class Package:
         locale: the folder that contains a folder for each locale.
         scripts: the folder of its JavaScript; None if it has none with messages.
         words: the JSON file with the words of the scripts; None without scripts.
-        texts: a function that yields the texts of data files, each with its file; None for a catalogue of source files.
+        texts: a function that yields the file and the text of each message in data; None if messages are in source.
     """
 
     name: str
@@ -65,7 +66,7 @@ class Package:
     texts: Callable[[Path], Iterator[tuple[str, str]]] | None = None
 
     def catalogue(self, code: str) -> Path:
-        """Return the catalogue to edit."""
+        """Return the path of the catalogue that translators edit."""
         return ROOT / self.locale / LOCALES[code] / "LC_MESSAGES" / f"{self.name}.po"
 
 
@@ -81,7 +82,7 @@ PACKAGES = (
 def sources(package: Package) -> Iterator[Path]:
     """Yield the files of a package that may contain messages, except the copies in ``build``.
 
-    The catalogue `appendices` has no such files.
+    For `appendices`, whose messages are in data, there are no such files.
     """
     files = sorted((ROOT / package.name).rglob("*.py"))
     yield from (file for file in files if "build" not in file.relative_to(ROOT).parts)
@@ -149,7 +150,7 @@ def update(package: Package, code: str) -> Catalog:
 
 
 def _in_the_form_of(message: Message, known: str | tuple[str, ...]) -> str | tuple[str, ...]:
-    """Return a known translation with as many forms as the message, which may have gained or lost a plural since."""
+    """Return a known translation with as many forms as the message has now: it may have gained or lost a plural."""
     if isinstance(message.id, str):
         return known if isinstance(known, str) else known[0]
     return (known,) * len(message.string) if isinstance(known, str) else known
@@ -168,7 +169,7 @@ def as_po(catalogue: Catalog) -> bytes:
 def compiled(catalogue: Catalog) -> bytes:
     """Return a catalogue as JSON: a map from the digests of texts to translations, in the order of the source.
 
-    Neighbours in the source use the same words, so this order makes a packed file smaller.
+    Messages near each other in the source use the same words, so the file compresses better in this order.
 
     Raises:
         ValueError: if two texts have the same digest.
@@ -198,7 +199,7 @@ def as_script(package: Package) -> bytes:
 
 
 def _key(message: Message) -> str:
-    """Return the key of a message in the words of the scripts, as gettext joins a context and a text."""
+    """Return the key of a message in the words of the scripts: context and text, joined as gettext does it."""
     text = message.id if isinstance(message.id, str) else message.id[0]
     return f"{message.context}\x04{text}" if message.context else text
 
@@ -208,7 +209,7 @@ def _translation(message: Message) -> str:
 
 
 def outputs() -> Iterator[tuple[Path, bytes]]:
-    """Yield each file of the catalogues with its contents."""
+    """Yield the path and the contents of each file that this tool writes."""
     for package in PACKAGES:
         for code in LOCALES:
             catalogue = update(package, code)
@@ -219,7 +220,7 @@ def outputs() -> Iterator[tuple[Path, bytes]]:
 
 
 def faults(package: Package, code: str) -> Iterator[str]:
-    """Yield a line for each message that is not translated, or whose translation has other placeholders."""
+    """Yield a line for each message without a translation, or with one that is fuzzy or has other placeholders."""
     catalogue = update(package, code)
     if catalogue.num_plurals > 1:
         yield (

@@ -14,7 +14,7 @@ FILES = ("package.json", "package-lock.json")
 
 
 class MissingError(Exception):
-    """Raised if a part cannot be installed. The message has the part, the reason and a remedy."""
+    """Raised if a part cannot be installed. The message names the part, the reason and a remedy."""
 
 
 def cache() -> Path:
@@ -36,9 +36,9 @@ def modules() -> Path:
 
 
 def link() -> Path:
-    """Return `node_modules` of this checkout, where node, eslint and tsc look for packages: a link into the cache.
+    """Make `node_modules` of this checkout, where node, eslint and tsc look for packages, a link into the cache.
 
-    If it is a folder, made by a developer's `npm ci`, it is used unchanged.
+    If it is a folder, because a developer has run `npm ci`, it is left unchanged. The path is returned in both cases.
     """
     place = ROOT / "node_modules"
     if not place.is_dir() or place.is_symlink():
@@ -66,7 +66,7 @@ def _install(folder: Path) -> None:
         )
         try:
             os.rename(made, folder)
-            os.mkdir(made)  # `with` deletes the temporary folder
+            os.mkdir(made)  # because `with` deletes this folder at its end
         except OSError:
             if not folder.exists():  # if it exists, another process was faster
                 raise
@@ -76,7 +76,7 @@ def call(command: list[str], folder: Path | str, otherwise: str, **environment: 
     """Run a command and return its output.
 
     Raises:
-        MissingError: if it fails; the message is `otherwise` and the first lines of the output without warnings.
+        MissingError: if it fails. The message has `otherwise` and the first lines of the output without warnings.
     """
     env = {**os.environ, **environment}
     ended = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, errors="replace")

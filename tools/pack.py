@@ -1,8 +1,8 @@
-"""Pack the built book into one zip file that is read from the disk: unpack it and open `in-place/index.html`.
+"""Pack the built book into one zip file for reading without a server: unpack it and open `in-place/index.html`.
 
-python tools/pack.py [folder] [--to _build/in-place.zip]
+    python tools/pack.py [folder] [--to _build/in-place.zip]
 
-The file has no Python in the page, because browsers do not run it in a page that was opened from the disk.
+The zip file lacks the files with which pages run Python, because browsers refuse them in pages opened from the disk.
 """
 
 from __future__ import annotations

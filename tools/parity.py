@@ -29,17 +29,17 @@ DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)*")
 #: Matches a number in the text, but not "100 million", because other languages count in other units.
 NUMBER = re.compile(rf"(?<![\w.]){DIGITS.pattern}(?![\w.]*\w)(?! [mb]illion)")
 WORD = re.compile(r"[A-Za-z][a-z'’]+")
-#: Magics followed by one name, in which a translation may have fewer spaces, so that its words cannot be compared.
+#: Magics whose line is one name. A translated name may have fewer words, so the line is compared as one argument.
 NAMED_BY_THE_LINE = {"%%engine"}
 #: Matches a run of English words that is too long to be a name such as "Jupyter Book".
 SENTENCE = re.compile(r"(?:\b[A-Za-z][a-z'’]*[ ,;:]+){5,}\b[A-Za-z][a-z'’]*")
 #: Matches a passage in quotes or in italics, such as a framework's message, which is not translated.
 QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(?<!\*)\*([^*]+)\*(?!\*)")
-#: Matches a word that only code has, such as "facts/views.json", "mt.zeros" or "float32".
+#: Matches a word that occurs only in code, such as "facts/views.json", "mt.zeros" or "float32".
 IN_CODE_ONLY = re.compile(r"[A-Za-z_]*[_./\d][\w./]*")
 RELATIVE = re.compile(r"(?:\.\.(?:/|$)|(?:facts|book|minitensor|book_kit|chapters)/\S+\.\w+$)")
-#: Matches a file in a folder beside the chapters, such as "small_engine/judge.py". An edition links its own translation
-#: or the English file.
+#: Matches a file in a folder inside `chapters`, such as "small_engine/judge.py". A translated page may link the file of
+#: its edition or the English file.
 BESIDE = re.compile(r"\w+/\w+\.py")
 OPTION = re.compile(r"^:[\w-]+:.*$", re.MULTILINE)
 PROMPTS = {"code_prompt_show", "code_prompt_hide"}
@@ -48,8 +48,8 @@ WIDTH = re.compile(r"[<>^=]?\d+(?!\d*f)")
 LOADED = "%load_ext book_kit"
 #: The first line of a block with a program that the page shows but does not run.
 PYTHON = "```python\n"
-#: Matches the program of a comparison in a mark such as {step}`3 in normal`. Its label is translated with the stage;
-#: on the built pages, a test compares the programs and steps that the marks refer to.
+#: Matches the label of a program in a mark such as {step}`3 in normal`. A translation of the stage has other labels, so
+#: a test compares the programs and steps to which the marks refer on the built pages.
 OF_PROGRAM = re.compile(r" in .+")
 
 
@@ -99,7 +99,7 @@ def _roles(text: str) -> Counter[tuple[str, str]]:
 
 
 def _has_star(text: str) -> bool:
-    """True if the page shows a star of the source, because Markdown does not read it as a mark of bold or italics."""
+    """True if the page shows a star of the source, because Markdown does not read the star as a mark of bold type."""
     (block,) = MarkdownIt().parseInline(re.sub(r"^ *\* ", "", text, flags=re.MULTILINE))  # removes the marks of a list
     return any(part.type == "text" and "*" in part.content for part in block.children or [])
 
@@ -109,14 +109,14 @@ def untranslated(english: str, other: str) -> Iterator[str]:
     words, own = _words(english), _words(other)
     if missing := sorted(set(NUMBER.findall(words)) - set(DIGITS.findall(own))):
         yield f"lacks the numbers {', '.join(missing)}"
-    for passage in _quoted_passages(english) & _quoted_passages(other):  # a passage in quotes that is the same in both
+    for passage in _quoted_passages(english) & _quoted_passages(other):  # such as a message, which is not translated
         own = own.replace(passage, " ")
     if left := SENTENCE.search(own):
         yield f"has English left: {left.group()!r}"
 
 
 def _quoted_passages(text: str) -> set[str]:
-    # Two stars beside each other match with an empty text.
+    # Two stars side by side match QUOTED with an empty text.
     return {"".join(found).rstrip(" .…") for found in QUOTED.findall(text)} - {""}
 
 
@@ -135,7 +135,7 @@ def _inside(block: str) -> str:
 
 
 def code_faults(english: str, other: str, edition: str) -> Iterator[str]:
-    """Yield the forbidden differences between two programs: only comments and the prose in texts may differ."""
+    """Yield the forbidden differences between two programs: only comments and the prose in strings may differ."""
     other = other.replace(f"{LOADED}.{edition}", LOADED)
     if english.startswith("%%"):
         magic, _, english = english.partition("\n")
@@ -159,12 +159,12 @@ def code_faults(english: str, other: str, edition: str) -> Iterator[str]:
 
 
 def _bare(diff: str) -> str:
-    """Return a diff without docstrings, comments and the texts behind the numbers of its hunks."""
+    """Return code that is not Python, such as a diff, without docstrings, comments and the texts after `@@`."""
     return re.sub(r'"""[^"]*"""|(?<!\S)#.*|(?<=@@) (?!-).*', "", diff)
 
 
 class _Blanked(ast.NodeTransformer):
-    """Replace each text of a program by an empty one, and record it, with `{}` for each expression of an f-string."""
+    """Empty each string of a program, and record its text in `texts`; an f-string has `{}` for each expression."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -182,7 +182,7 @@ class _Blanked(ast.NodeTransformer):
         return ast.Tuple([self.visit(node.value), ast.Constant(node.conversion), precision], ast.Load())
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        """Sort the expressions of an f-string, so that their order does not depend on the text."""
+        """Sort the expressions of an f-string, because a translation may need them in another order."""
         pieces = [piece.value if isinstance(piece, ast.Constant) else "{}" for piece in node.values]
         self.texts.append("".join(map(str, pieces)))
         found = []
@@ -190,14 +190,14 @@ class _Blanked(ast.NodeTransformer):
             if isinstance(piece, ast.FormattedValue):
                 inside = _Blanked()
                 found.append((ast.dump(inside.visit(piece)), inside.texts))
-        found.sort(key=operator.itemgetter(0))  # not sorted by the texts, which a translation changes
+        found.sort(key=operator.itemgetter(0))  # by code, not by texts, which a translation changes
         for _, texts in found:
             self.texts += texts
         return ast.Constant(tuple(dumped for dumped, _ in found))
 
 
 def _text_faults(english: str, other: str, edition: str) -> Iterator[str]:
-    """Yield the differences between two texts of a program that are not prose."""
+    """Yield the forbidden differences between a string of a program and its translation: all except prose."""
     if "\n" in english and not CODE.search(english) and _is_program(english):
         yield from code_faults(textwrap.dedent(english), textwrap.dedent(other), edition)
     elif english == other and _has_own(other, edition):
@@ -208,7 +208,7 @@ def _text_faults(english: str, other: str, edition: str) -> Iterator[str]:
         yield from _compare("name", english, other)
     else:
         yield from _compare("code in a text", set(CODE.findall(english)), set(CODE.findall(other)))
-        if english != other:  # equal texts are keys; a test looks for English on the built page
+        if english != other:  # equal strings may be keys of data; a test looks for English on the built page
             yield from untranslated(english, other)
 
 
@@ -266,11 +266,11 @@ def _links(text: str, *, deeper: bool) -> Counter[str]:
     """Return the addresses in a text, as a translated page has them.
 
     Args:
-        deeper: True for a text of an English page, whose addresses of files lack a "../".
+        deeper: True for an English page. A translated page is one folder deeper, so its addresses have another "../".
     """
     found = ["".join(groups) for groups in LINK.findall(CODE.sub("", text))]
     links = (_from_an_edition(link) if deeper or BESIDE.fullmatch(link) else link for link in found)
-    # a page may link to the slides of its edition or to the English ones
+    # a translated page may link to the slides of its edition or to the English ones
     return Counter(re.sub(r"^\.\./slides/", "../../slides/", link) for link in links)
 
 

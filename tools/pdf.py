@@ -32,9 +32,9 @@ HEADINGS = """level => [...document.querySelectorAll(`article ${level}`)].map(he
     return whole.textContent.trim();
 })"""
 # If the last sheet has less text than a paragraph, the page is printed again, a little smaller.
-LEAST = 600  # the characters of a paragraph
+LEAST = 600  # the characters of such a paragraph
 SCALES = (1.0, 0.97, 0.94, 0.91, 0.88, 0.85)
-# Scroll through the page first, because some parts are drawn only when they are near the window.
+# A script that scrolls through the page before it is printed, because some parts are drawn only near the window.
 SHOW_ALL = """async () => {
     document.documentElement.classList.add('whole');
     for (let top = 0; top < document.documentElement.scrollHeight; top += innerHeight) {
@@ -86,7 +86,7 @@ def print_pages(folder: Path, names: Iterable[str]) -> Iterator[PrintedPage]:
 
 
 def print_open_page(page: Page) -> PdfReader:
-    """Return the open page as PDF, with Chromium's bookmarks for its headings."""
+    """Return the open page as PDF, in which Chromium has added a bookmark for each heading."""
     page.emulate_media(media="print")
     page.evaluate(SHOW_ALL)
     tried = []
@@ -117,15 +117,16 @@ def join_pages(printed: Iterable[PrintedPage], target: Path) -> None:
         for title, number in zip(part.sections, _section_pages(part.pdf), strict=True):
             writer.add_outline_item(title=title, page_number=first + number, parent=top)
     writer.add_metadata({"/Title": "In Place", "/Author": "The authors of In Place"})
-    writer.compress_identical_objects()  # each page has a copy of the fonts, and a copy of a pattern for every use
+    writer.compress_identical_objects()  # each printed page repeats the fonts, and a pattern for each of its uses
     target.parent.mkdir(parents=True, exist_ok=True)
     writer.write(target)
 
 
 def _section_pages(reader: PdfReader) -> list[int]:
-    """Return the sheets on which the sections of one page of the book begin.
+    """Return the numbers of the sheets on which the sections of one page of the book begin.
 
-    Chromium's bookmarks have the sheets. Their titles are not used, because Chromium repeats words at a line break.
+    Chromium's bookmarks have these numbers. The titles of the bookmarks are not used, because Chromium repeats words in
+    a title at a line break.
     """
     below = [entries for entries in reader.outline if isinstance(entries, list)]
     sections = [entry for entries in below for entry in entries if not isinstance(entry, list)]

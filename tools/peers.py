@@ -2,9 +2,9 @@
 
     python tools/peers.py [torch] [paddle] [class] ...      all by default; existing environments are used again
 
-If there is no network, or no package for this Python, a peer is skipped with a line that names it, and the run does
-not fail. The environments are in ``.venv-peers``. PyTorch is installed from its own index, which has packages without
-CUDA. Those of PyPI contain CUDA and take about 7 GB for each version.
+If a peer cannot be installed, because there is no network or no package for this Python, a line names it, its tests are
+skipped, and the run does not fail. The environments are in ``.venv-peers``. PyTorch is installed from PyTorch's own
+index, which has packages without CUDA. The packages of PyPI contain CUDA and take about 7 GB for each version.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ NEEDED = ("anywidget", "ipython", "ipywidgets", "mini-racer", "pytest")
 
 @dataclass(frozen=True)
 class Peer:
-    """A framework to test with.
+    """A framework, or the software for classes, to test with.
 
     Attributes:
         name: the name of its environment.
         package: the package to install, with its version.
         indexes: URLs of package indexes to install from, in addition to PyPI.
-        instead: packages that replace the versions with which this project is usually tested, and further packages.
+        instead: further packages, and other versions of the packages that `needed` returns.
         tests_of: the name of the peer whose tests also run with this one; empty if this peer has separate tests.
         only: words, one of which the name of a test file must contain; empty to run all files.
-        commands_for: test files that run in this project's environment, and find the peer's commands on the PATH.
+        commands_for: test files that run in this project's environment, with the peer's commands on the PATH.
     """
 
     name: str
@@ -75,7 +75,7 @@ PEERS = {
     "paddle": Peer("paddle", "paddlepaddle==3.3.1"),
     # Paddle 2.6.2 has no package for Python 3.13, and it needs numpy 1.
     "paddle26": Peer("paddle26", "paddlepaddle==2.6.2", instead=("numpy==1.26.4", "setuptools"), tests_of="paddle"),
-    # nbgrader grades notebooks. Pyslet runs QTI 2.1, onyx2moodle converts it, and moodle-xml-parser reads Moodle XML.
+    # nbgrader grades notebooks. Pyslet executes QTI 2.1, onyx2moodle converts it, moodle-xml-parser reads Moodle XML.
     # hadolint checks a Dockerfile, and repo2docker writes one from the folder `binder`. nbgrader installs Notebook 7.
     "class": Peer(
         "class",
@@ -99,7 +99,7 @@ PEERS = {
 
 
 def main(names: list[str]) -> int:
-    """Run the tests of peers, and return 1 if a test has failed."""
+    """Run the tests of the named peers, or of all, and return 0 if none has failed."""
     unknown = [name for name in names if name not in PEERS]
     if unknown:
         sys.exit(f"there is no peer {unknown[0]!r}; they are {', '.join(PEERS)}")
@@ -124,7 +124,7 @@ def run(peer: Peer) -> int:
 
 
 def create_environment(peer: Peer) -> Path | None:
-    """Create the environment of a peer if it is missing. Return its interpreter; None if pip fails."""
+    """Create the environment of a peer if it is missing or old. Return its interpreter; None if pip fails."""
     folder = FOLDER / peer.name
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     names = [name_of(line) for line in peer.instead]
@@ -148,7 +148,7 @@ def install(python: Path, peer: Peer, wanted: list[str]) -> bool:
 
 
 def needed() -> list[str]:
-    """Return the packages that the tests need beside the peer's own, in the versions that this project pins."""
+    """Return the packages that the tests need in addition to the peer's, in the versions that this project pins."""
     pinned = environment.pinned(ROOT / "requirements.txt")
     return [line for line in pinned if name_of(line) in (*NEEDED, "numpy")]
 

@@ -5,9 +5,9 @@
     python tools/plain_language.py --figures    print the figures of each package and of the chapters
     python tools/plain_language.py --tighten    lower the limits in plain_language.json to the figures of today
 
-The exit status is 1 if a package is over its limit, or if a text has a finding or too many of "what". The check counts
-words per 1,000 and the openings of sentences, and searches for single phrases. It has limits only for code;
-`tools/plain_pages.py` checks the chapters.
+The exit status is 1 if a package exceeds a limit. With PATH, it is 1 if the files miss the target of a rewritten text,
+or have a finding other than "what". The figures are the numbers of certain words and phrases per 1,000 words, and of
+certain openings per 100 sentences. Only code has limits here; `tools/plain_pages.py` checks the chapters.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-#: Figures that a rewritten text meets. "if" is a lower limit and the others are upper limits: words and phrases per
-#: 1,000 words, and openings per 100 sentences. Five libraries with good docstrings have 0 to 0.9, 0 to 0.1 and
-#: 3.8 to 13.8 for the first three.
+#: Limits that a rewritten text meets: a lower limit for "if", and upper limits for the others. Words and phrases are
+#: counted per 1,000 words, openings per 100 sentences. Five libraries with good docstrings have figures of 0 to 0.9 for
+#: "what", 0 to 0.1 for "told" and 3.8 to 13.8 for "if".
 TARGET = {"what": 3.0, "told": 0.1, "if": 3.0, "openings": 0.5, "phrases": 0.5}
 #: A text with fewer words than this needs no "if".
 SHORT = 1000
-#: `--tighten` sets limits this factor above the figures, so that one more sentence does not exceed them.
+#: `--tighten` leaves this factor between a figure and its new limit, so that one more sentence does not exceed it.
 ROOM = 1.2
-#: The file with the limits of packages that do not meet the target yet, by the beginnings of their paths. The limits
-#: only get tighter.
+#: The file with the limits of packages that do not meet the target yet. Its keys are the beginnings of their paths. The
+#: limits only get tighter.
 LIMITS_FILE = Path(__file__).with_suffix(".json")
 
 FOLDERS = (
@@ -44,7 +44,7 @@ SKIPPED = re.compile(
 )
 
 WORDS = {"what": r"\bwhat\b", "told": r"\b(?:told|tell|tells|telling)\b", "if": r"\bif\b"}
-#: Phrases that nobody says aloud, with the reason. Each has few false alarms; the guide has more rules than these.
+#: Phrases that nobody says aloud, each with the words to use instead. The list has only phrases with few false alarms.
 PHRASES = {
     r"\b(?:is|are|was|were) so(?=[.,;:)]|$)": "repeat the adjective or the verb",
     r"\bso (?:is|are|does|did|has|have) (?!not\b|to\b|been\b)": "name the thing that is alike: 'x is copied too'",
@@ -63,12 +63,12 @@ PHRASES = {
     r"\bsays? (?:so|which)\b": "name the message or the value",
 }
 ANY_PHRASE = re.compile("|".join(f"({phrase})" for phrase in PHRASES).replace(" ", r"\s+"), re.IGNORECASE)
-#: Words with which a sentence does not begin, unless it is a question; among them participles before their verb.
+#: Words with which only a question may begin, such as "What", and participles before a verb, such as "Made are".
 OPENINGS = (
     r"(?:(?:[Ww]hat|[Ww]ho|[Ww]hose|Of|[Nn]obody)|(?:Made|Taken|Written|Kept|Left|Given|Found|Seen|Named|Asked|Shown|"
     r"Counted)\s+(?:is|are|was|were))\b"
 )
-#: The beginning of a sentence: of a text, a paragraph, an item of a list, or after a full stop.
+#: Matches the beginning of a text, of a paragraph or of an item of a list, and the space after a full stop.
 BEGINNING = r"(?:\A\s*|\n[ \t]*\n\s*|(?<=[.!?])['\")]*\s+|\n[ \t]*[-*] +)(?:\w+: +)?"
 
 
@@ -149,7 +149,7 @@ def texts(path: Path) -> Iterator[Text]:
 def _of_python(source: str, path: str) -> Iterator[Text]:
     """Yield docstrings and comments.
 
-    A regular expression takes a fifth of the time of `ast` and `tokenize`; a test compares the two on this repository.
+    A regular expression takes a fifth of the time of `ast` and `tokenize`. A test compares the results of both ways.
     A docstring is a string alone on its lines, first in the file or after a colon.
     """
     comments, code, end = [], "", 0
@@ -180,7 +180,7 @@ def _of_javascript(source: str, path: str) -> Iterator[Text]:
 
 
 def _in_blocks(comments: list[tuple[int, str]], source: str, path: str) -> Iterator[Text]:
-    """Join comments on consecutive lines of the same indentation: their sentences continue."""
+    """Join comments on consecutive lines of the same indentation, because a sentence may continue on the next line."""
     block: list[str] = []
     first = last = column = -1
     line, counted = 1, 0
@@ -205,7 +205,7 @@ def blanked(pattern: re.Pattern[str], text: str) -> str:
 
 
 def relative_name(path: Path) -> str:
-    """Return the path of a file in the repository; of another file, its whole path."""
+    """Return the path of a file relative to the repository or, for a file elsewhere, its absolute path."""
     path = path.resolve()
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.as_posix()
 
@@ -290,7 +290,7 @@ def limits() -> dict[str, dict[str, float]]:
 
 
 def packages(keys: Iterable[str]) -> dict[str, list[Path]]:
-    """Return the code files of each package: the longest key that begins their path, or else their top folder."""
+    """Return code files by package: the longest of the keys with which their path begins, or else their top folder."""
     found: dict[str, list[Path]] = {}
     ordered = sorted(keys, key=len, reverse=True)
     for folder in FOLDERS:

@@ -5,8 +5,8 @@
     python tools/plain_pages.py --figures    print the figures of each page
     python tools/plain_pages.py --tighten    lower the limits in plain_pages.json to the figures of today
 
-A page has other limits than code (`tools/plain_language.py`): it asks questions, and its sentences have a rhythm.
-Appendices and lists of words are not checked, because they have few sentences.
+The limits differ from those of code (`tools/plain_language.py`): a page may ask questions, and the mean length of its
+sentences has limits too. Appendices, among them the glossary, are not checked, because they have few sentences.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TARGET = {"what": 6.0, "told": 1.0, "if": 3.0, "openings": 0.5, "phrases": 1.0, 
 LOWER = ("if", "shortest")
 #: The limits of pages that do not meet the target yet. They only get tighter.
 LIMITS_FILE = Path(__file__).with_suffix(".json")
-#: Functions of cells whose texts readers see.
+#: Functions that cells call with texts for readers.
 SPEAKING = ("predict", "check", "require", "stage.compare")
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?P<source>[\s\S]*?)^```[ \t]*$", re.MULTILINE)
 HEADING = re.compile(r"^#+ [^\n]*$", re.MULTILINE)
@@ -57,7 +57,7 @@ def texts(page: Path) -> Iterator[Text]:
         try:
             tree = ast.parse(code)
         except SyntaxError:
-            continue  # a cell whose magic contains another language
+            continue  # such as a cell with a magic for another language
         first = source.count("\n", 0, cell.end("source")) - code.count("\n")
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
             if ast.unparse(call.func) in SPEAKING:
@@ -123,7 +123,7 @@ def check() -> int:
 
 
 def tighten() -> None:
-    """Replace each limit that is looser than the figure of today, and never loosen one."""
+    """Tighten each limit to the figure of today, if the figure is better; never loosen a limit."""
     new = {}
     for name, limit in limits().items():
         figures, _ = rates(ROOT / name)

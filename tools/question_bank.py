@@ -4,9 +4,10 @@ Predictions are read from the built pages, because their cells compute the right
 the reason that it is right, or the mistake in it. Exercises become questions with a free answer, which a teacher
 grades: the answer begins with the unfinished function, and the solution is a note for the teacher.
 
-Every question has a picture. If a stage of the page shows the answer to a prediction, it is that stage's first step,
-as on the hand-outs. Other predictions name a program in their cell, `book/exercise_pictures.json` has one for each
-exercise, and the picture is the memory after it. Without the optional package mini-racer the bank has no pictures.
+Every question has a picture. If a stage of the page shows the answer to a prediction, the picture is the first step of
+that stage, as on the hand-outs. Otherwise it is the memory at the end of a program: the cell of a prediction names one,
+and `book/exercise_pictures.json` has one for each exercise. Without the optional package mini-racer, the bank has no
+pictures.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from tools.class_notebooks import ExerciseSheet  # noqa: E402
 QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
 PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
 COLUMNS = ("chapter", "id", "kind", "question", "picture", "option", "right", "feedback")
-OF_EXERCISES = ROOT / "book" / "exercise_pictures.json"  # lines of a program by chapter and by the name of the function
+OF_EXERCISES = ROOT / "book" / "exercise_pictures.json"  # the lines of a program, by chapter and function
 PICTURES = "pictures"  # the folder of the pictures, beside `questions.csv` and in the QTI package
 LONGEST_NAME = 70  # the largest number of characters of a question's name in a list
 DAY = (2026, 1, 1, 0, 0, 0)  # the date of all files in the package, so that equal questions give equal bytes
@@ -69,7 +70,7 @@ class StartPicture:
     svg: str
     line: str  # the source of the line, or of the program, that has just run
     alt: str  # the sentence of the stage about that line
-    caption: str  # the sentence above the picture, with a place {line}
+    caption: str  # the sentence above the picture, with the placeholder {line}
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class BankQuestion:
     """A prediction with two or more options, or an exercise without options."""
 
     chapter: str  # such as "3. Views"
-    key: str  # a key that is the same in all formats
+    key: str  # identifies the question in all formats
     text: list[ContentBlock]
     options: list[AnswerOption]
     starter: str = ""  # the unfinished function of an exercise
@@ -90,7 +91,7 @@ class BankQuestion:
         return f"{self.key}.svg"
 
     def text_with_picture(self, folder: str) -> list[ContentBlock]:
-        """Return the text, and below it the picture from a folder, with the line that it belongs to."""
+        """Return the text, followed by the caption with its line and by the picture, a file in `folder`."""
         if self.picture is None:
             return self.text
         caption, around = ET.Element("p"), ET.Element("p")
@@ -108,7 +109,7 @@ class BankQuestion:
         if len(text) <= LONGEST_NAME:
             return text
         cut = text[: LONGEST_NAME - 2]
-        # Chinese has spaces only around code, so the last one can be far from the end.
+        # Chinese has spaces only around code, so the last space can be far from the end.
         return (cut[: cut.rfind(" ", LONGEST_NAME // 2)].rstrip() if " " in cut[LONGEST_NAME // 2 :] else cut) + " …"
 
 
@@ -120,7 +121,7 @@ def read_predictions(pages: list[BuiltPage], captions: dict[str, str]) -> list[B
         captions: the captions of the pictures in that language: `bank` in the plan of the class.
 
     Raises:
-        ValueError: if a prediction occurs twice, because its key is made from the question and the options.
+        ValueError: if a prediction occurs twice: both would have one key, a hash of the question and the options.
     """
     found = []
     for page in pages:
@@ -176,7 +177,7 @@ def read_exercises(sheets: list[ExerciseSheet], captions: dict[str, str], langua
 
 
 def write_bank(folder: Path, questions: list[BankQuestion]) -> None:
-    """Write `moodle.xml`, `qti.zip`, `questions.csv` and the folder of its pictures into the folder."""
+    """Write `moodle.xml`, `qti.zip`, `questions.csv`, and the pictures of the table in PICTURES, into `folder`."""
     pictures = folder / PICTURES
     pictures.mkdir(parents=True, exist_ok=True)
     for old in pictures.glob("*.svg"):
@@ -251,7 +252,7 @@ def _as_html(blocks: list[ContentBlock]) -> str:
 
 
 def qti_files(questions: list[BankQuestion]) -> Iterator[tuple[str, ET.Element]]:
-    """Return the XML files of a QTI package: one for each question, and the manifest, which lists the pictures too."""
+    """Yield the XML files of a QTI package: one for each question, and the manifest, which lists all files."""
     manifest = ET.Element("manifest", xmlns=PACKAGE, identifier="in-place")
     metadata = ET.SubElement(manifest, "metadata")
     ET.SubElement(metadata, "schema").text = "QTIv2.1 Package"
@@ -349,11 +350,10 @@ def _picture(start: QuestionStart, captions: dict[str, str], asked: str = "") ->
 
 
 def _blocks(piece: Tag | None) -> list[ContentBlock]:
-    """Return the text of an element, which may contain only text and code, as blocks. Code of several lines becomes a
-    separate block.
+    """Return the text of an element as blocks. Code of several lines becomes a separate block.
 
     Raises:
-        ValueError: if the text contains another element, whose content would be lost.
+        ValueError: if it contains elements other than code, because their content would be lost.
     """
     assert piece is not None
     found = [ET.Element("p")]

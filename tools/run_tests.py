@@ -42,7 +42,7 @@ SHARE = 30  # a file that takes more seconds is divided into shares
 RECORDED = 3  # a file that takes fewer seconds is not listed
 FIRST = ("tests/in_the_browser/test_in_the_browser.py", "tests/site/test_live_")  # files that take long with LIVE=1
 NEED_THE_BOOK = ("tests/site/", "tests/chapters/test_run.py")  # files that run after the book is built
-# exceptions, which do not need the book
+# files in these folders that run without the book
 DO_WITHOUT = ("tests/site/test_build.py", "tests/site/test_notebooks.py", "tests/site/test_tools.py")
 
 
@@ -54,16 +54,16 @@ class Process:
     popen: subprocess.Popen[str]
     connection: Connection | None = None
     output: Path | None = None
-    now: Path | None = None
+    now: Path | None = None  # the file to which the process writes the name of its current test
     unit: Unit | None = None  # the unit that the process runs
-    since: float = field(default_factory=time.perf_counter)  # the time at which it started or received its unit
+    since: float = field(default_factory=time.perf_counter)  # the time at which the process or its unit started
     done: bool = False
-    waiting: bool = False
+    waiting: bool = False  # True if it waits, because all units that are left need the book
 
 
 @dataclass
 class Run:
-    """All processes of one run, the units that are left, and the results of the others."""
+    """All processes of one run, the units that are left, and the results of the units that have run."""
 
     folder: Path
     units: list[Unit]
@@ -76,7 +76,7 @@ class Run:
     lost: list[str] = field(default_factory=list)
 
     def start(self, count: int) -> None:
-        """Start ``count`` processes; if a unit needs the book, one of them builds it first."""
+        """Start ``count`` processes. If a unit needs the book, and it is not fresh, one process builds it first."""
         if any(needs_the_book(path) for path, _, _ in self.units):
             if build.is_fresh(ROOT):
                 self.note_book("kept")
@@ -116,7 +116,7 @@ class Run:
         (self.folder / "building").write_text(outcome)
 
     def distribute(self) -> None:
-        """Assign units until all are done or no process is left; regularly print what is running."""
+        """Assign units until all are done or no process is left; regularly print a line with the running units."""
         began = last = time.perf_counter()
         while any(not process.done for process in self.processes) or self.builder:
             left = max(0.0, last + self.every - time.perf_counter())
@@ -139,7 +139,7 @@ class Run:
         self.lost += [f"{path} was not run: no process was left." for path, _, _ in self.units]
 
     def running(self, now: float) -> str:
-        """Return the units that are running and for how long, the longest first, and the number of the others."""
+        """Return the running units with their times, the longest first, and the number of units still to run."""
         busy = [each for each in (*self.processes, self.builder) if each and not each.done and not each.waiting]
         ordered = sorted(busy, key=lambda each: each.since)
         lines = [f"{title(each.unit) if each.unit else each.name} for {now - each.since:.0f} s" for each in ordered]
@@ -179,7 +179,7 @@ class Run:
                 self.record_loss(process)
 
     def record_loss(self, process: Process) -> None:
-        """Record the loss of a process that has ended early, with its unit; the others continue."""
+        """Record that a process has ended early, and that the rest of its unit is lost. Other processes continue."""
         status = process.popen.wait()
         process.done, process.waiting = True, False
         how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
@@ -231,10 +231,10 @@ def record(seconds: Counter[str]) -> None:
 
 
 def units(paths: Sequence[str]) -> list[Unit]:
-    """Return the files of tests under ``paths``: those in `FIRST`, then the longest; a very long one in shares.
+    """Return the units of the tests under ``paths``: files in `FIRST` first, then the longest; long files in shares.
 
     Raises:
-        SystemExit: if a path does not exist, or if it holds no tests.
+        SystemExit: if a path does not exist, or if it contains no tests.
     """
     took = longest()
     found: list[tuple[float, Unit]] = []
@@ -280,7 +280,7 @@ def main(arguments: list[str]) -> int:
             run.stop()
         status = report(run)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # the run does not wait for browsers, so their time is unknown
+    # browsers are missing in these figures, because no process waits for their end
     cores_used = f"{used.ru_utime + used.ru_stime:.0f} s of one core, without browsers"
     log(f"{summary(run.counts)} in {time.perf_counter() - began:.0f} s; {cores_used}")
     if chosen.record and status == 0:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HOST = "127.0.0.1"
-TRIES = 20
+TRIES = 20  # the number of ports to try
 # A page runs only scripts from the book's files, and loads nothing from other hosts.
 POLICY = {
     "default-src": "'self'",
@@ -28,8 +28,8 @@ POLICY = {
     "connect-src": "'self'",
     "form-action": "'self'",
 }
-# Python in the page is WebAssembly in a worker, which this policy permits. It does not permit evaluating text as a
-# script.
+# Pages run Python as WebAssembly in a worker, which this policy permits. Like the other, it does not permit a page to
+# evaluate text as a script.
 LIVE_POLICY = {**POLICY, "script-src": "'self' 'wasm-unsafe-eval'", "worker-src": "'self'"}
 LIVE = Path("_static", "live", "live.json")
 NOT_FOUND = "404.html"
@@ -38,7 +38,10 @@ COMPRESSIBLE = ("text/", "application/json", "application/javascript", "applicat
 
 @lru_cache(maxsize=64)
 def compressed(path: Path, changed: int) -> bytes:
-    """Return a compressed file, cached until it changes: compressing Python in the page takes half a second."""
+    """Return the compressed content of a file, cached by its path and the time at which the file has changed.
+
+    Compressing the files with which pages run Python takes half a second.
+    """
     return gzip.compress(path.read_bytes(), compresslevel=6)
 
 
@@ -86,7 +89,10 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 def open_server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
-    """Return a server of `folder` that listens on `port` or on the next free port; with 0, the system chooses one."""
+    """Return a server of `folder` on `port` or one of the next TRIES ports; otherwise the system chooses a port.
+
+    With port 0, the system always chooses.
+    """
     handler = partial(Handler, directory=str(folder))
     for candidate in range(port, port + TRIES):
         try:

@@ -35,7 +35,7 @@ MODULES = (
     "minitensor.torch.nn.functional",
 )
 IMPORTS = "from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence\nfrom typing import Any"
-#: mypy ignores that methods differ from those of the engine's class, and that functions have names of builtins.
+#: Make mypy ignore that methods differ from those of the engine's class, and that functions have names of builtins.
 FOR_MYPY = ('# mypy: disable-error-code="override,misc,assignment,no-redef,valid-type"', "")
 #: The names that annotations in a stub may use. An annotation with another name becomes Any.
 KNOWN = {
@@ -112,7 +112,7 @@ def _members(tensor: type) -> Iterator[str]:
         if name.startswith("_") and not name.startswith("__"):
             continue
         declared = inspect.getattr_static(tensor, name)
-        value = getattr(tensor, name, None)  # compiles an operation; None if the attribute raises AttributeError
+        value = getattr(tensor, name, None)  # compiles the method of an operation; None if there is no attribute
         if isinstance(declared, property):
             yield f"@property\n    def {name}(self) -> Any: ..."
             if declared.fset is not None:
@@ -133,7 +133,7 @@ def _signature(value: Any) -> inspect.Signature | None:
 def _function(name: str, value: Any, shadowed: set[str]) -> str:
     """Return the declaration of a function.
 
-    If the result has no annotation, Tensor is declared, because operations return tensors and have no annotations.
+    A result without annotation is declared as Tensor, because operations return tensors and have no annotations.
     """
     signature = _signature(value)
     if signature is None:
@@ -170,7 +170,8 @@ def _default(value: Any) -> Any:
 def _annotation(written: Any, shadowed: set[str], *, given: bool = False) -> Any:
     """Return an annotation for a stub, or Any if it uses an unknown name.
 
-    If ``given`` (an argument, not a result), ``Tensor`` becomes ``_Tensor``, because engine tensors are accepted too.
+    If ``given``, the annotation belongs to an argument. ``Tensor`` then becomes ``_Tensor``, the base class, because
+    functions also accept tensors of the base class.
     """
     if written is inspect.Parameter.empty:
         return _Source("Any")

@@ -18,7 +18,7 @@ import pytest
 CONNECTION = "TESTS_CONNECTION"  # the file descriptor of the connection that delivers units
 SHARED = "TESTS_FOLDER"  # the folder that the processes of one run share
 NOW = "TESTS_NOW"  # the file to which a process writes the name of its current test
-WIDEST = 1000  # the bytes to which the name is padded, so that it overwrites a longer one
+WIDEST = 1000  # the bytes to which the name is padded, so that it overwrites the whole name before it
 
 #: A unit: the file, the index of the share, and the number of shares.
 Unit = tuple[str, int, int]
@@ -34,7 +34,7 @@ class Turns:
         self.modules: dict[Path, pytest.Item | pytest.Collector] = {}
 
     def take(self, session: pytest.Session) -> tuple[Unit | None, list[pytest.Item]]:
-        """Return the next unit and its tests; None if there is no further one."""
+        """Return the next unit and its tests; None and no tests if all units are assigned."""
         self.connection.send(("next",))
         unit: Unit | None = self.connection.recv()
         if unit is None:

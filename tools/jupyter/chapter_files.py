@@ -1,7 +1,7 @@
 """Show a chapter's MyST as plain Markdown in JupyterLab, and save the chapter with the MyST.
 
-JupyterLab does not know the roles and directives of MyST. An open notebook has words instead, each followed by the
-MyST in a comment that JupyterLab does not show:
+JupyterLab does not support the roles and directives of MyST. An open notebook has words in their place, each followed
+by a comment with the MyST, which JupyterLab does not show:
 
 * "**line 3**" for the mark ``{step}`3` ``, which refers to a step of a stage;
 * "[paddle-guide]" for the citation ``{cite}`4-paddle-guide` ``;
@@ -24,7 +24,7 @@ from book_pages.step_marks import IN_SOURCE, said
 CITATION = re.compile(r"\{cite\}`(?:\d+-)?(?P<key>[^`\n]+)`")
 FENCE = re.compile(r"^:{3,}(?:\{dropdown\} (?P<title>.+)|\{container\} .+)?$", re.MULTILINE)
 FILE = re.compile(r"^```\{(?:literalinclude\} (?:\.\./)*(?P<path>\S+)|bibliography\})\n(?::.*\n)*```$", re.MULTILINE)
-#: What an open notebook has for each of these; the group is the MyST.
+#: Match the words in an open notebook and the comment after them, for each kind of MyST; the group is the MyST.
 SHOWN = (
     re.compile(r"\*\*[^*\n]+\*\*<!--(\{step\}`[^`\n]+`)-->"),
     re.compile(r"\[[^\]\n]+\]<!--(\{cite\}`[^`\n]+`)-->"),
@@ -57,7 +57,7 @@ def replace_sources(model: dict[str, Any], replace: Any) -> None:
 
 
 class ChapterFiles(AsyncTextFileContentsManager):
-    """The files of the book, of which text files can be opened as notebooks."""
+    """Read and save the files of the book for Jupyter, which can open the text files as notebooks."""
 
     async def get(self, *arguments: Any, **options: Any) -> dict[str, Any]:
         model: dict[str, Any] = await super().get(*arguments, **options)
