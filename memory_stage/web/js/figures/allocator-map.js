@@ -16,12 +16,12 @@ const MOST_LINES_TALL = 7;
 
 const CHART_INSET = 8;
 
-/** Return the bytes that an event asked for. The data has them only if the block is larger. */
+/** Return the bytes that an event requested. The data has `asked` only if the allocated block is larger. */
 const askedOf = e => e.asked ?? e.bytes;
 
 /**
- * Return one frame for each event, with the segments and blocks after it. A frame shares with the previous frame all
- * objects that its event did not change.
+ * Return `frames` with the segments and blocks after each event, and the places, hues and largest sizes that all frames
+ * have in common. A frame shares with the previous frame all objects that its event did not change.
  */
 function framesOf(data) {
   let segments = new Map(data.before.map(s => [s.segment, { ...s, blocks: s.blocks, born: -1 }]));
@@ -102,7 +102,7 @@ function gapsOf({ blocks, bytes }) {
   return gaps;
 }
 
-/** Return the sentence of an event. Many events share one and differ in its amounts. */
+/** Return the sentence of an event. The data has each sentence once, for many events with different amounts. */
 function sentenceOf(data, k) {
   const e = data.events[k];
   const { allocated, reserved } = oncePerData(data, framesOf).frames[k];
@@ -114,7 +114,7 @@ function sentenceOf(data, k) {
   return data.sentences[e.say].map((part, i) => (i % 2 ? amounts[part] : part)).join('');
 }
 
-/** Return the word for free space; "free" alone is a verdict of the stage. */
+/** Return the word for free space. It is a part of "free {size}", because the text "free" is a verdict of the stage. */
 const freeWord = () => t('free {size}', { size: '' }).trim();
 
 export const allocatorMap = {
@@ -171,7 +171,7 @@ export const allocatorMap = {
   draw: drawAllocator,
 };
 
-/** Return how fragmented the free space is: 1 minus the share of its longest piece. */
+/** Return the share of the free bytes that are outside of the longest free piece. */
 const scatterOf = f => (f.reserved > f.allocated ? 1 - f.longest / (f.reserved - f.allocated) : 0);
 
 function drawAllocator(data, { step: k }, width) {
@@ -187,7 +187,7 @@ function drawAllocator(data, { step: k }, width) {
   const y = b => base - (b / top) * 38;
   const barW = Math.max(1, Math.min(36, pitch - Math.min(4, pitch / 4)));
   let out = svgPath(`M0 ${base}H${width}`, stroke('line', 1));
-  // each bar is a line, which "z" ends at its foot; so the data of a long run of bars repeats the same characters
+  // each bar is a line, and "z" returns to its foot, so that bars of the same height have the same characters
   const bar = i => `v${Math.round(y(frames[i].allocated) - base)}z`;
   const bars = frames.map((_, i) => bar(i)).join(`m${pitch.toFixed(3)} 0`);
   out +=
@@ -206,7 +206,7 @@ function drawAllocator(data, { step: k }, width) {
     if (x.do === 'oom') out += cross(middle(i), Math.max(9, y(frames[i].allocated) - 12));
   });
 
-  // the numbers, and the device as one bar
+  // draw the numbers, and one bar for the whole device
   const cached = f.reserved - f.allocated;
   const figures = [
     [t('allocated'), bytesText(f.allocated), svgRect(0.5, 0.5, 11, 11, `fill:${paint('ink')}`)],
@@ -252,7 +252,7 @@ function drawAllocator(data, { step: k }, width) {
       : '');
   Y += width < 500 && left ? 66 : 50;
 
-  // the segments, arranged in rows
+  // draw the segments, arranged in rows
   const tall = slots.length <= MOST_LINES_TALL || slots.reduce((w, s) => w + s.size / widest, 0) <= MOST_LINES_TALL;
   const rowH = tall ? 72 : 44;
   const here = new Map([...f.segments.values(), ...(f.gone ? [f.gone] : [])].map(s => [s.slot, s]));
@@ -290,7 +290,7 @@ function drawAllocator(data, { step: k }, width) {
   }
   let H = Y + (shelf + 1) * rowH;
   if (e.do === 'oom') {
-    // the requested bytes, at the scale of the segments
+    // draw the requested bytes, at the scale of the segments
     const w = Math.min(width, (askedOf(e) / widest) * width);
     const word = t('{name} asks for {size}', { name: data.names[e.name] ?? '', size: bytesText(askedOf(e)) }).trim();
     out += svgRect(1, H + 1, Math.max(3, w - 2), BLOCK_H - 2, `fill:${paint('redwash')};${stroke('red', 2, '5 3')}`, 2);
@@ -305,7 +305,7 @@ function drawAllocator(data, { step: k }, width) {
     H += inside ? BLOCK_H + 6 : BLOCK_H + 26;
   }
   if (!tall) {
-    // if bars have no room for names: a legend of the names and their colours
+    // the blocks have no room for names, so a legend lists the names and their colours
     const named = [...hues].map(([name, hue]) => [data.names[name], hue]);
     if (hues.size < data.names.length) named.push([t('others'), 0]);
     for (const [, hue] of named) used.add(hue);
@@ -363,7 +363,7 @@ function drawSegment(data, s, e, k, { x, y, w, h, stretched }, hues, prefix, use
         max: gw - 8,
       });
     }
-    // in a narrow piece the size is under the word, or there is no word
+    // in a narrow piece, the size is below the word, or there is only the size
     const fits = text => widthOf(text, { size: 12 }) + 6 < gw;
     const size = bytesText(g.bytes);
     const lines = fits(word) ? [word] : was ? [size] : [freeWord(), size];

@@ -29,8 +29,8 @@ export const areaEdge = hue => (hue ? `a${colorOf(hue)}` : 'node');
 export const areaFill = (prefix, hue) => `fill:url(#${prefix}a${hue})`;
 
 /**
- * Return the hues of the names that get a separate colour: those with the most bytes at any time. `most` is a list
- * of bytes, one for each name.
+ * Return a map from names to hues, for the names that get a separate colour because their bytes reached the highest
+ * peaks. `most` is the list of these peaks, and a name is an index of the list.
  */
 export function huesOfNames(most) {
   const ranked = most
@@ -45,8 +45,8 @@ export function huesOfNames(most) {
 }
 
 /**
- * Draw amounts with their words and marks, two or four in a row. Return the SVG and its lower edge.
- * @param {any[][]} amounts words, values and marks of 12 x 12
+ * Draw amounts with their words and marks, two or four in a row. Return the SVG and the y of its lower edge.
+ * @param {any[][]} amounts for each amount, a word, a value and a mark of 12 x 12 px
  * @param {number} y
  * @param {number} width
  * @returns {any[]}
@@ -67,8 +67,8 @@ export function drawAmounts(amounts, y, width) {
 }
 
 /**
- * Draw the keys of a legend, each {mark, text, value, bold, mono}, where the mark is SVG at (0, 0) in a box of 14 x 14.
- * Return {svg, height}.
+ * Draw the rows of a legend, each {heading} or {mark, text, value, bold, mono, color, faint}. A mark is SVG in a box of
+ * 14 x 14 px at (0, 0). Return {svg, height}.
  */
 export function drawLegend(rows, x, y, w) {
   let out = '';
@@ -93,11 +93,11 @@ export function drawLegend(rows, x, y, w) {
 }
 
 /**
- * Draw keys side by side, in as many rows as they need. Return the SVG and its lower edge.
- * @param {any[][]} keys marks of 14 x 14, texts and fonts
+ * Draw keys side by side, in as many rows as they need. Return the SVG and the y of its lower edge.
+ * @param {any[][]} keys for each key, a mark of 14 x 14 px, a text and its font
  * @param {number} y
  * @param {number} width
- * @param {number} extra the pixels of a key in addition to its text
+ * @param {number} extra the width in px that a key needs in addition to its text
  * @returns {any[]}
  */
 export function drawKeys(keys, y, width, extra) {

@@ -2,7 +2,10 @@ import { widthOf } from '../shared/measure.js';
 import { px, svgText } from '../shared/shapes.js';
 import { countText } from '../shared/text.js';
 
-/** Return at most five round values up to `top`: powers of two, or multiples of 1, 2 or 5 if `top` is a few bytes. */
+/**
+ * Return 0 and at most five multiples of a round step, up to `top`. The step is a power of two if `round` is true, as
+ * it is from 1 KiB on; otherwise it is 1, 2 or 5 times a power of ten.
+ */
 export function ticksOf(top, round = top >= 1024) {
   let step = 1;
   if (round) while (top / step > 5) step *= 2;
@@ -10,20 +13,20 @@ export function ticksOf(top, round = top >= 1024) {
   return Array.from({ length: Math.floor(top / step) + 1 }, (_, i) => i * step);
 }
 
-/** Return a tick's value in the unit of the largest tick. */
+/** Return a tick's value as text, in a unit that suits `top`, the end of the axis. */
 export function tickText(b, top) {
   const unit = top < 1e5 ? 0 : Math.min(3, Math.floor(Math.log2(top) / 10));
   return b ? `${countText(+(b / 1024 ** unit).toFixed(2))} ${['B', 'KiB', 'MiB', 'GiB'][unit]}` : '0';
 }
 
-/** Return a small text in a quiet colour. */
+/** Return a small text in the muted colour. */
 export const noteText = (x, y, text, font) => svgText(x, y, text, { size: 12, color: 'muted', ...font });
 
 /** Return a small text beside a row or above a column; it is bold if the reader has chosen that row or column. */
 export const axisText = (x, y, text, chosen, font) =>
   svgText(x, y, text, { size: 12, anchor: 'middle', bold: chosen, color: chosen ? 'ink' : 'muted', ...font });
 
-/** Return numbers under an axis of `n` columns: the current one, the first, and round ones, as many as fit. */
+/** Return the numbers under an axis of `n` columns: the current column's, and all others or round ones if they fit. */
 export function numbersUnder(n, at, x, y) {
   const room = k => widthOf(k + 1, { size: 12, mono: true }) / 2 + 4;
   const put = k => axisText(x(k), y, k + 1, k === at, { mono: true });
@@ -42,7 +45,8 @@ export function numbersUnder(n, at, x, y) {
 }
 
 /**
- * Return a staircase over columns as a path up to the end of column `to`, with points only where the value changes.
+ * Return the path of a staircase whose steps are the columns' values, up to the end of column `to`. The path has points
+ * only where the value changes.
  */
 export function stairs(values, x, y, to = values.length - 1, begin = 'M') {
   let d = `${begin}${px(x(0))} ${px(y(values[0]))}`;

@@ -5,7 +5,7 @@ import { escapeHtml, markedUp } from '../shared/text.js';
 
 const numeric = isNumber => (isNumber ? ' class="num"' : '');
 
-/** Return the table of a figure's choices. The element fills the cells later. */
+/** Return the table in which the reader chooses a row. The element fills its cells later. */
 function choicesTable({ heading, columns, rows }, name) {
   const isNumber = columns.map(column => column !== t('result'));
   const heads = columns.map((column, i) => `<th scope="col"${numeric(isNumber[i])}>${escapeHtml(column)}</th>`);
@@ -30,7 +30,7 @@ function timeBar(jumps) {
 const legend = terms => terms.map(([term, meaning]) => `<dt>${term}</dt><dd>${escapeHtml(meaning)}</dd>`).join('');
 
 /**
- * Return the content of the shadow root, without the title, which new data may change.
+ * Return the content of the shadow root. The element fills in the title, because new data may change it.
  * @param {import('./figures.js').Figure} kind
  * @param {any} data
  * @param {any} at

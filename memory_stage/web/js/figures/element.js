@@ -2,10 +2,10 @@
  * <memory-figure>: the timeline, the map of the allocator, the stride explorer, the what-fits explorer and the memory
  * meter as one element.
  *
- * Its data is the JSON in its <script type="application/json"> child, or its property `data`; `schema` in it names the
- * figure. Its other children are for a page without JavaScript. With loading="lazy" the element draws nothing until the
- * page calls wake(). A figure is a set of pure functions (`figures.js`), to which the element adds controls, keys,
- * words and the theme.
+ * The element's data is the JSON in its <script type="application/json"> child, or its property `data`; the data's
+ * `schema` names the figure. The element's other children are for a page without JavaScript. With loading="lazy" the
+ * element draws nothing until the page calls wake(). A figure is a set of pure functions (`figures.js`), to which the
+ * element adds controls, keys, words and the theme.
  */
 
 import STYLE from '../../css/figures.css';
@@ -17,7 +17,7 @@ import { escapeHtml, markedUp } from '../shared/text.js';
 import { figureHtml, tableHtml } from './element-html.js';
 import { FIGURES, widthFor } from './figures.js';
 
-let figures = 0; // so that the radio buttons of each figure have a name
+let figures = 0; // counted, so that the radio buttons of each figure have a name that no other figure uses
 /** @type {CSSStyleSheet | undefined} */
 let sheet;
 
@@ -33,7 +33,7 @@ function styleSheet() {
 /**
  * The properties that `start` sets before any other method runs.
  * @typedef {object} Started
- * @property {any} at the reader's choices; each figure has others
+ * @property {any} at the reader's choices; their keys depend on the kind of figure
  * @property {import('./figures.js').Figure} kind
  * @property {(selector: string) => any} $
  */
@@ -53,7 +53,7 @@ class MemoryFigure extends /** @type {new () => HTMLElement & Started} */ (Eleme
     this.unwatch?.();
   }
 
-  /** Show new data. The reader's choices remain if the figure is of the same kind. */
+  /** Show new data. The reader's choices remain if its schema is the same and the figure has the function `renew`. */
   set data(data) {
     this.given = data;
     if (this.isConnected) this.start(data);
@@ -121,7 +121,7 @@ class MemoryFigure extends /** @type {new () => HTMLElement & Started} */ (Eleme
     else if (svg && kind.point) this.choose(this.pointIn(svg, event));
   }
 
-  /** Return the changed choices after a click on a picture, which the page may have scaled. */
+  /** Return the choices that a click on a picture changes. The page may have scaled the picture. */
   pointIn(svg, { clientX, clientY }) {
     const box = svg.getBoundingClientRect();
     const { width } = svg.viewBox.baseVal;
@@ -166,7 +166,7 @@ class MemoryFigure extends /** @type {new () => HTMLElement & Started} */ (Eleme
     this.unwatch = followPage(this.$('.frame'), fitWidth, () => this.reveal());
   }
 
-  /** Show the numbers in print. */
+  /** Open the tables of numbers, so that they are printed. */
   reveal() {
     this.$('.numbers').open = true;
     this.fillWords();
@@ -217,7 +217,8 @@ class MemoryFigure extends /** @type {new () => HTMLElement & Started} */ (Eleme
   }
 
   /**
-   * Draw the picture, with the same function as the picture for pages without scripts. The slider stops at its columns.
+   * Draw the picture with the same function that draws it for pages without scripts. Align the slider with the columns
+   * of the picture.
    */
   draw() {
     speakFor(this);
@@ -236,7 +237,7 @@ class MemoryFigure extends /** @type {new () => HTMLElement & Started} */ (Eleme
     if (focused) this.$(`[data-pick="${focused}"]`)?.focus();
   }
 
-  /** Fill the lists of events and numbers that are open. */
+  /** Fill the list of events and the tables of numbers if the reader has opened them. */
   fillWords() {
     speakFor(this);
     const { kind, shown, at } = this;
@@ -246,7 +247,7 @@ class MemoryFigure extends /** @type {new () => HTMLElement & Started} */ (Eleme
   }
 }
 
-/** Write a list of events, and mark the current one. */
+/** Fill a list of events, and mark the current event. */
 function fillEvents(list, sentences, step) {
   const text = sentences.join();
   if (list.written !== text) list.innerHTML = sentences.map(sentence => `<li>${markedUp(sentence)}</li>`).join('');

@@ -9,12 +9,13 @@ const FIGURE_CSS =
   `.memory-figure-picture text{white-space:pre}.memory-figure-picture [data-pick]{cursor:pointer}` +
   `@media print{.memory-figure-picture *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}`;
 
-/** The hash of each figure's data, which is computed once. */
+/** Maps each figure's data to its hash, so that the hash is computed only once. */
 const hashes = new WeakMap();
 
 /**
- * Return an id that is the same in every run and that differs between the pictures of a page, also if their titles are
- * equal: a browser does not draw the patterns of a hidden picture, so no other picture may refer to them.
+ * Return an id that is the same in every run, and that differs between the pictures of a page even if their titles are
+ * equal. Two pictures must not share the id of a pattern, because a browser uses the first pattern with an id, and does
+ * not draw it if its picture is hidden.
  */
 export const figureId = (data, ...parts) =>
   `f${hash([getOrMake(hashes, data, () => hash(JSON.stringify(data))), ...parts].join(' '))}`;
@@ -29,7 +30,7 @@ export function figureSvg(width, H, label, defs, body) {
   );
 }
 
-/** The cache of values that are computed once for a figure's data. An entry is freed together with the data. */
+/** A cache of values that are computed once from a figure's data. A value is freed together with the data. */
 const kept = new WeakMap();
 
 export const oncePerData = (data, make) => kept.get(data) ?? kept.set(data, make(data)).get(data);

@@ -1,4 +1,4 @@
-/** The figures, by the schema of their data, and the functions with which Python draws them. */
+/** The figures by the schema of their data, and the functions that Python calls to draw them. */
 
 import { allocatorMap } from './allocator-map.js';
 import { speak } from '../shared/messages.js';
@@ -8,27 +8,33 @@ import { timeline } from './timeline.js';
 import { whatFits } from './what-fits.js';
 
 /**
- * A figure: functions of its data and of `at`, which contains the reader's choices.
+ * A figure: a set of functions, which get the data of the figure and `at`, the reader's choices.
  * @typedef {object} Figure
- * @property {(data: any) => any} start returns the first choices
- * @property {(data: any, at: any) => string} say returns the sentence
+ * @property {(data: any) => any} start returns the choices before the reader changes them
+ * @property {(data: any, at: any) => string} say returns the sentence above the picture
  * @property {(data: any, at: any, width: number) => string} draw returns a complete SVG
- * @property {(data: any, at: any) => {caption: string, head: string[], rows: string[][]}[]} tables
- * @property {() => string[][]} legend returns terms and their meanings
- * @property {(data: any, at: any) => any} [renew] returns the choices after new data of the same kind
- * @property {(data: any, at: any) => number} [steps] returns how many events there are
- * @property {(data: any, at: any) => string} [label] returns the current event
+ * @property {(data: any, at: any) => {caption: string, head: string[], rows: string[][]}[]} tables returns
+ * tables of numbers
+ * @property {() => string[][]} legend returns pairs of a term and its meaning
+ * @property {(data: any, at: any) => any} [renew] returns the choices for new data with the same schema
+ * @property {(data: any, at: any) => number} [steps] returns the number of events
+ * @property {(data: any, at: any) => string} [label] returns the number of the current event, in words
  * @property {(data: any, at: any) => string[]} [list] returns a sentence for each event
- * @property {(data: any, at: any) => any[][]} [jumps] returns the words of buttons, and their events
- * @property {(data: any, at?: any) => any} [choices] returns the table of choices, or a false value
- * @property {(data: any, at: any, row: number) => any} [choose] returns the changes after a row was chosen
- * @property {(at: any) => number} [chosen] returns the chosen row
+ * @property {(data: any, at: any) => any[][]} [jumps] returns the text of each button, and the event that it
+ * shows
+ * @property {(data: any, at?: any) => any} [choices] returns the table of choices, or `false` if there is only one
+ * @property {(data: any, at: any, row: number) => any} [choose] returns the choices that change when a row is chosen
+ * @property {(at: any) => number} [chosen] returns the index of the chosen row
  * @property {(data: any) => string} [fields] returns the HTML of the input fields
  * @property {(data: any, at: any, $: (selector: string) => any) => void} [sync] updates the input fields
- * @property {(data: any, at: any, field: string, value: string) => any} [set] returns the changes after an input
- * @property {(data: any, at: any, pick: string) => any} [pick] returns the changes after a click on a part
- * @property {(data: any, at: any, x: number, y: number, width: number) => any} [point] the same, anywhere else
- * @property {(data: any, at: any, width: number) => number[]} [slider] returns its left end and its width
+ * @property {(data: any, at: any, field: string, value: string) => any} [set] returns the choices that change after an
+ * input
+ * @property {(data: any, at: any, pick: string) => any} [pick] returns the choices that change after a click on a
+ * part of the picture with the attribute data-pick
+ * @property {(data: any, at: any, x: number, y: number, width: number) => any} [point] returns the choices
+ * that change after a click elsewhere in the picture
+ * @property {(data: any, at: any, width: number) => number[]} [slider] returns the left end and the length of the
+ * slider in px
  */
 
 /** @type {Record<string, Figure>} */
@@ -46,7 +52,7 @@ const WIDTH = 760;
 /** @param {number} [width] */
 export const widthFor = width => Math.max(NARROWEST, Math.round(width ?? WIDTH));
 
-/** Set the language to that of the data. Return a figure, and its first choices changed by `choices`. */
+/** Set the language to that of the data. Return the figure of the data, and its first choices updated with `chosen`. */
 function chosenIn(data, chosen) {
   speak(data.language);
   const figure = FIGURES[data.schema];

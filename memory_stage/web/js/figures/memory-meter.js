@@ -35,7 +35,7 @@ export const memoryMeter = {
 
 const changeText = b => (b ? `${b > 0 ? '+' : '−'}${bytesText(Math.abs(b))}` : '±0');
 
-/** Return the width of a cell's label and of its change. */
+/** Return the width that a notebook cell's label and change need, one below the other. */
 const cellWidth = c =>
   Math.max(widthOf(c.label, { size: 12 }), widthOf(changeText(c.change), { size: 12, bold: true }));
 
@@ -49,7 +49,7 @@ function drawMeter(data, at, width) {
     [t('capacity'), capacity ? bytesText(capacity) : t('unknown'), ''],
   ];
   let [out, Y] = drawAmounts(marks, 3, width);
-  // the device as one bar; for a large device only the used part, and the end of the bar is cut off
+  // draw the device as one bar; if the device is large, draw only the used part, and a mark where the bar is cut off
   Y += 8;
   const used = Math.max(1, now.reserved, now.peak);
   const near = capacity && capacity <= 8 * used;
@@ -69,7 +69,7 @@ function drawMeter(data, at, width) {
     );
   }
   Y += 40;
-  // a bar for each of the last cells, with the change of allocated bytes as text if there is room
+  // draw a bar for each of the last notebook cells, and the change of allocated bytes as text if there is room
   const top = Math.max(1, ...cells.map(c => Math.max(c.allocated, c.reserved)));
   const H = 44;
   const base = Y + 16 + H;

@@ -13,7 +13,7 @@ const TERM_DASH = ['', '6 3', '2 2', '9 3 2 3'];
 
 const product = list => list.reduce((n, d) => n * d, 1);
 
-/** Return the index of a view that is nearest to an index of another one. */
+/** Return the index of a view that is nearest to a given index of another view. */
 const nearest = (index, { shape }) => shape.map((n, d) => Math.min(n - 1, index[d] ?? 0));
 
 const cellOf = (v, index) => index.reduce((at, i, d) => at + i * v.strides[d], v.offset);
@@ -31,7 +31,7 @@ function* indexesOf(shape) {
   }
 }
 
-/** Return the reason why a view is impossible, in words; null if it is possible. */
+/** Return a sentence that says why a view is impossible; null if it is possible. */
 function faultOf(data, { shape, strides: s, offset }) {
   const { words } = data;
   const n = data.cells.length;
@@ -55,7 +55,7 @@ function faultOf(data, { shape, strides: s, offset }) {
     : null;
 }
 
-/** Return the numbers of a text: [1, 2] for "1, 2"; null for a text that is not a list of whole numbers. */
+/** Parse a text as a list of numbers: "1, 2" is [1, 2]. Return null if the text is not a list of whole numbers. */
 function numbersIn(text) {
   const inner = text
     .trim()
@@ -232,7 +232,7 @@ function drawStrides(data, at, width) {
   }<g transform="translate(${side ? px(grid.width + 48) : 0} ${px(side ? Math.max(0, 24 + (grid.height - 34 - sum.height) / 2) : grid.height + 6)})">${sum.svg}</g>`;
   let Y = side ? top + 4 : grid.height + 8 + sum.height;
 
-  // the arrows: from the first cell by the offset, then along each dimension, one arrow for each stride
+  // one arrow from cell 0 by the offset, then, for each dimension, as many arrows by its stride as the index has steps
   const hops = [];
   let from = 0;
   if (offset) {
@@ -289,7 +289,7 @@ function drawStrides(data, at, width) {
   out += wide
     ? svgRect(along + here * pitch, Y + across, pitch, CELL_HEIGHT, `fill:none;${stroke('ink', 3)}`)
     : svgRect(across, Y + here * pitch, 74, pitch, `fill:none;${stroke('ink', 3)}`);
-  /** Return a point at a distance along the cells, and at a distance from them. */
+  /** Return a point that is `far` px along the row or column of cells, and `off` px away from it. */
   const place = (far, off) =>
     wide ? `${px(far)} ${px(Y + across - 4 - off)}` : `${px(across - 4 - off)} ${px(Y + far)}`;
   for (const [a, b, d] of hops) {
@@ -322,7 +322,7 @@ function drawStrides(data, at, width) {
 
 const CELL_HEIGHT = 34;
 
-/** offset 0 + 1 × 4 + 2 × 1 = cell 6, Draw this sum; each term has its word above and a line below. */
+/** Draw the sum of an index, such as offset 0 + 1 × 4 + 2 × 1 = cell 6. Each term has a word above and a line below. */
 function sumLine(data, { strides: s, offset, index }, width) {
   const cell = cellOf({ strides: s, offset }, index);
   const small = width < 500;
@@ -362,7 +362,7 @@ function sumLine(data, { strides: s, offset, index }, width) {
   return { svg: out, height: y + 56, width: far };
 }
 
-/** Draw the tensor as planes of rows and columns of numbers. A click on a number chooses its index. */
+/** Draw the tensor's numbers in rows and columns, one plane for each outer index. A click on a number chooses it. */
 function drawGrid(data, at, width, here) {
   const { shape, index } = at;
   const rank = shape.length;

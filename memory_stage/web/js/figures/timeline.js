@@ -9,7 +9,7 @@ import { figureId, figureSvg, oncePerData } from './figure-svg.js';
 
 const RUN_DASHES = ['6 3', '2 2', '9 3 2 3', '1 3'];
 
-/** Return the total after every event of every run, and the bytes of each coloured name. */
+/** Return, for every run, the bytes after each event, in all and in each band, and the names and hues of the bands. */
 function seriesOf(data) {
   const most = data.names.map(() => 0);
   const walk = (run, visit) => {
@@ -128,7 +128,7 @@ export const timeline = {
     ];
   },
 
-  /** Return the event in whose column a click is. */
+  /** Return the event whose column was clicked, as a choice; null for a click outside of the columns. */
   point(data, at, x, y, width) {
     const g = timelinePlaces(data, width);
     const k = Math.floor((x - g.x0) / g.pitch);
@@ -141,7 +141,7 @@ export const timeline = {
   draw: drawTimeline,
 };
 
-/** Return the sizes that are the same for all events. */
+/** Return the positions and sizes that do not depend on the chosen event. */
 function timelinePlaces(data, width) {
   const { runs } = oncePerData(data, seriesOf);
   const peaks = Math.max(1, ...runs.map(r => r.top));
@@ -180,7 +180,7 @@ function drawTimeline(data, at, width) {
       noteText(g.x0 - 7, y(b) + 4, tickText(b, g.top), { anchor: 'end' });
   }
 
-  // the stack from the bottom up, with each name where its band has room
+  // draw the bands from the bottom up, and the name of each band where the band has room
   let below = new Array(n).fill(0);
   let labels = '';
   bands.forEach((band, i) => {
@@ -202,7 +202,7 @@ function drawTimeline(data, at, width) {
   });
   out += svgPath(stairs(s.peak, x, y), stroke('ink', 2)) + labels;
 
-  // the peak, with a mark over its column and its bytes above the plot
+  // draw the peak: a mark over its column, and its bytes above the plot
   const word = t('peak {size}, event {event}', { size: bytesText(s.top), event: s.peakAt + 1 });
   const half = widthOf(word, { bold: true }) / 2;
   out += `${
@@ -210,7 +210,7 @@ function drawTimeline(data, at, width) {
     svgPath(`M${px(px0)} 18V${px(y(s.top) - 1)}`, stroke('ink', 1))
   }<path d="M${px(px0 - 5)} ${px(y(s.top) - 9)}h10l-5 8z" style="fill:${paint('ink')}"/>`;
 
-  // the current event, with a heavy frame around its column
+  // draw a heavy frame around the column of the current event
   const w = Math.max(2, g.pitch);
   const h = Math.max(2, g.base - y(s.total[k]));
   out +=
@@ -275,7 +275,8 @@ function drawTimeline(data, at, width) {
 }
 
 /**
- * Draw the name of a band in the longest part of it that is high enough, on a plate, away from the lines at `avoid`.
+ * Draw the name of a band on a plate, in the longest part of the band that is high enough. The vertical lines at the
+ * coordinates `avoid` must not run through the name.
  */
 function bandLabel(band, below, above, x, y, avoid) {
   /** @type {{x1: number, x2: number, cy: number} | null} */

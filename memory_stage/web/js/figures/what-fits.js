@@ -9,7 +9,7 @@ import { axisText, noteText } from './axes.js';
 import { figureId, figureSvg } from './figure-svg.js';
 
 /**
- * Return the programs in the chosen dtype. In the data, all programs in the first dtype precede those in the second.
+ * Return the programs in the chosen dtype. The data lists all programs in the first dtype, then all in the second.
  */
 function kindsOf(data, at) {
   const count = data.kinds.length / (data.dtypes?.length ?? 1);
@@ -17,13 +17,13 @@ function kindsOf(data, at) {
   return data.kinds.slice(first, first + count);
 }
 
-/** Return the name of the chosen program; if there are several dtypes, with the dtype. */
+/** Return the name of the chosen program, followed by its dtype if the data has several dtypes. */
 function nameOf(data, at) {
   const { label } = kindsOf(data, at)[at.kind];
   return data.dtypes ? t('{program} in {dtype}', { program: label, dtype: data.dtypes[at.dtype] }) : label;
 }
 
-/** Return the result of one choice: {peak, reserved, fits, released, op}. */
+/** Return the result of one choice: {peak, reserved, fits, released, op, refused}. */
 function outcomeOf(data, at, kind = at.kind, batch = at.batch, size = at.size) {
   const k = kindsOf(data, at)[kind];
   const code = k.ends[at.capacity][size][batch];
@@ -103,8 +103,8 @@ export const whatFits = {
     return { batch, size };
   },
   /**
-   * Apply new data from a live kernel. Chosen values remain chosen, and a requested value is chosen if the new
-   * data offers it.
+   * Return the choices for new data from a live kernel. If the reader requested a batch, it is chosen, or the first
+   * batch if the new data does not have it. The other choices keep their positions.
    */
   renew: (data, at) => ({
     ...at,
@@ -224,7 +224,7 @@ function drawFits(data, at, width) {
     svgPath(`M0 ${Y + 3}H14`, stroke('ink', 1.25, '2 3')) + noteText(20, Y + 7, t('reserved by the allocator at most'));
   Y += 34;
 
-  // every batch and size, for the chosen program
+  // draw the grid of every batch and size, for the chosen program
   const heading = t('{program}: every {batchName} and {sizeName}', { ...data, program: nameOf(data, at) });
   out += svgText(0, Y, heading, { bold: true, max: width });
   Y += 22;
