@@ -1,26 +1,24 @@
-"""Sphinx extension of the book, which makes pages that load nothing from outside of their folder.
+"""Sphinx extension that builds the pages of the book.
 
-For every page that Jupyter Book writes:
+A built page loads nothing from other hosts, and runs only scripts from the book's folder. The modules add the following
+to the pages that Jupyter Book makes:
 
-* the book's own theme lays it out (``theme/``), with the list of chapters beside it (``navigation``);
-* the page requests nothing from other hosts, and runs only scripts from the book's folder (``assets``,
-  ``mathematics``);
-* it loads the scripts of stages and questions, and MathJax, only if it needs them (``assets``);
-* a paragraph can refer to a step of the stage in its section (``step_marks``), and the stage is shown beside the
-  paragraph (``beside``);
-* the output of a cell is shown in one piece (``streams``), and assistive technology can read the markup
-  (``markup``);
-* the executed notebook can be downloaded (``downloads``), and if the repository is known, the page links to it
-  (``links``); recorded facts that the page cites are copied beside it (``recorded``);
-* the reader can search for an error message or a question (``finding``), and write an answer to an exercise
-  (``exercises``);
-* if the build includes Python in the page, the page offers it (``live``) and checks answers with it, and the playground
-  begins with programs of the book (``playground``);
-* slides and a sheet of questions for a class are made from the pages (``teaching``);
-* the first use of a term links to the glossary (``terms``);
-* search engines and shared addresses get a description (``description``);
-* a page has the same anchors in every language, and links to its translations (``translated``, ``languages``);
-* menus, buttons and other words around the content are in the language of the edition (``frame_words``).
+* the book's own theme (``theme/``), with the list of chapters beside the page (``navigation``);
+* only the scripts and style sheets that the page needs, such as those of stages and questions (``assets``) or MathJax
+  (``mathematics``);
+* paragraphs that refer to a step of the stage in their section (``step_marks``), and that are shown beside this stage
+  (``beside``);
+* printed output in one piece (``streams``), and markup that assistive technology can read (``markup``);
+* the executed notebook for download (``downloads``), links to the notebook and to the repository, if the repository is
+  known (``links``), and copies of the recorded facts that the page cites (``recorded``);
+* a search for error messages and questions (``finding``), and a field for the answer to an exercise (``exercises``);
+* Python in the page, if the build includes it (``live``): it runs programs, checks answers to exercises, and runs the
+  playground, which offers programs of the book (``playground``);
+* slides and handouts for a class of students (``teaching``);
+* a link to the glossary at the first use of a term (``terms``);
+* a description for search engines and for links that people share (``description``);
+* the same anchors in every language, and links to the translations of the page (``translated``, ``languages``);
+* menus, buttons and other words around the content in the language of the edition (``frame_words``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Choose the scripts and stylesheets of each page.
+"""Choose the scripts and style sheets of each page.
 
-The scripts are classic ones, not modules, because a reader may open the built book from the disk, and browsers block
-modules on ``file://``.
+The scripts are classic scripts, not ES modules, because a reader may open the built book from the disk, and browsers
+block modules on ``file://``.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from memory_stage.web.embed import asset
 
 from . import mathematics
 
-# Scripts and style sheets that packages provide.
+# Maps a package to the scripts and style sheets that it provides.
 PACKAGE_ASSETS = {
     "memory_stage.web": ("stage.js", "words.js", "figures.js"),
     "book_kit.web": ("quiz.js", "quiz.css", "explain.css"),
 }
 
-# A page gets these files if its text contains the string before them.
+# Maps a string to the files of each page whose HTML contains the string.
 MARKS = {
     "<memory-stage": ("stage.js", "names.js"),
     'class="beside': ("beside.js",),
@@ -36,24 +36,26 @@ MARKS = {
     'class="mt-note mt-report': ("explain.css",),
 }
 
-OTHER_LANGUAGE = '"language":"'  # occurs in a page whose stage or figure is not in English
-WORDS = "words.js"  # has the translated texts, and has to precede the other scripts
+OTHER_LANGUAGE = '"language":"'  # occurs in the HTML of a page if a stage or figure of the page is not in English
+WORDS = "words.js"  # contains the translated texts, and has to be loaded before the scripts of stages and figures
 
-# Files of every page. Jupyter Book and its extensions add more (buttons that start a kernel on another host, the state
-# of live widgets, inline settings), which are removed.
+# Every page gets STYLE, SCRIPT and MARKED. `choose_page_assets` removes the files that Jupyter Book and its extensions
+# add, such as buttons that start a kernel on another host, the state of live widgets, and inline settings.
 STYLE = "page.css"
 SCRIPT = "page.js"
-MARKED = "marks.js"  # loads `mark-words.js`, which marks the words of a search on a page opened from the results
-MATHEMATICS = (mathematics.SETTINGS, f"mathjax/{mathematics.SCRIPT}")
-# Files that other files of `_static` load, or that a page names only if the book's address is known.
+MARKED = "marks.js"  # if a page is opened from search results, loads `mark-words.js`, which highlights the search words
+MATHEMATICS = (mathematics.SETTINGS, f"mathjax/{mathematics.SCRIPT}")  # only for pages with equations
+# `clean_assets` keeps these files even if no page names them. Other files of `_static` load them, except for card.png,
+# which a page names only if the book's address is known.
 NAMED_ELSEWHERE = ("card.png", "mark-words.js", "fonts/*", "mathjax/**/*")
-BUNDLES = Path(__file__).parent / "theme" / "built"  # bundles of the scripts in theme/js, made by tools/bundle.js
+BUNDLES = Path(__file__).parent / "theme" / "built"  # tools/bundle.js makes these bundles from the scripts in theme/js
 NAMED_FILE = re.compile(r"""_static/([^"'?#\s)<>]+)""")
 
 
 def offer_package_assets(app: Sphinx) -> None:
-    """Copy the scripts and style sheets of the packages into the book, and leave them out of the outputs of cells."""
-    os.environ["MINITENSOR_BOOK"] = "1"  # the packages read this variable in the kernels of this build
+    """Copy the packages' scripts and style sheets into the book, so that the outputs of cells need not contain them."""
+    # The kernels of this build inherit the variable. It makes the packages omit scripts and style sheets from outputs.
+    os.environ["MINITENSOR_BOOK"] = "1"
     app.config.nb_ipywidgets_js = {}
     folder = Path(app.doctreedir) / "page_assets"
     folder.mkdir(parents=True, exist_ok=True)
@@ -66,9 +68,9 @@ def offer_package_assets(app: Sphinx) -> None:
 def choose_page_assets(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Replace the files of a page by those that every page has and those that the content of this page needs."""
+    """Give a page the scripts and style sheets of every page and those that its content needs, and no others."""
     for kind in ("script_files", "css_files"):
-        context[kind].clear()  # cleared and not replaced, because add_js_file appends to this list of the builder
+        context[kind].clear()  # a new list would have no effect, because add_js_file appends to the builder's own list
     app.add_css_file(STYLE)
     app.add_js_file(SCRIPT, loading_method="defer")
     app.add_js_file(MARKED, loading_method="defer")
@@ -89,7 +91,7 @@ def choose_page_assets(
 
 
 def clean_assets(app: Sphinx, exception: Exception | None) -> None:
-    """Delete the files that no page refers to, and minify the style sheets."""
+    """Delete the files of `_static` that no page needs, and minify the style sheets."""
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)
@@ -107,6 +109,6 @@ def clean_assets(app: Sphinx, exception: Exception | None) -> None:
 
 
 def _light_style(sheet: str) -> str:
-    """Return a style sheet without comments and indentation, which takes fewer bytes."""
+    """Return a style sheet without comments, indentation and empty lines, to save bytes."""
     sheet = re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL)
     return "\n".join(filter(None, map(str.strip, sheet.splitlines()))) + "\n"

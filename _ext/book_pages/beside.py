@@ -1,9 +1,10 @@
-"""Arrange a stage beside the paragraphs that refer to its steps, each with a still picture of its step.
+"""Put each stage beside the paragraphs that refer to its steps, and a still picture of the step after each paragraph.
 
-The build puts the stage and its paragraphs, from the first mark to the last, into two boxes of one block. On a wide
-screen the boxes are two columns, and ``beside.js`` shows the step of the paragraph that the reader has reached. The
-block has a class ``needs-N``: a window of N px is high enough to show every step of the stage. In a lower window
-``beside.js`` makes the stage smaller, or puts it above its text.
+A paragraph refers to a step with a mark (``step_marks``). The build moves the stage into one box of a new block, and
+the text from the first mark to the last into the other box. On a wide screen the two boxes are columns, and
+``beside.js`` shows the step of the paragraph that the reader has reached. If mini-racer is installed, the block also
+gets a class ``needs-N``: every step of the stage fits into a window that is N px high. In a lower window ``beside.js``
+makes the stage smaller, or puts the boxes below each other.
 """
 
 from __future__ import annotations
@@ -21,20 +22,21 @@ from memory_stage.web import picture
 from . import stills
 from .step_marks import Trace, marks, section_of, step_mark, trace_of
 
-#: Other elements as large as a stage, which do not fit into a narrow column.
+#: Matches HTML elements that do not fit into a narrow column.
 WIDE = re.compile("<(?:memory-stage|memory-figure|play-ground|svg|img)\\b")
 
-COLUMN = 772  # px of the width of a stage beside its text, in windows of 1200 to 1640 px
-LINE = 24  # px of the height of a line of the program
-MOST_LINES = 19  # the lines of the longest program that does not scroll
-SENTENCE, LETTER = 26, 8.6  # px of the height of a line of a sentence, and of the average width of a letter
-CHOICE, ERROR = 34, 54  # px of the height of the choice of a variant, and of an error
-OTHERS = 166  # px of the height of the title, the controls and the gaps
-FEW_STEPS = 60  # the steps of the longest program in which every step is measured, and not only every fourth
+# Lengths on the page, in px, from which the build estimates the height of a stage.
+COLUMN = 772  # the largest width of a stage beside its text, in windows that are narrower than 1640 px
+LINE = 24  # the height of a line of the program
+MOST_LINES = 19  # the number of lines of the longest program that does not scroll
+SENTENCE, LETTER = 26, 8.6  # the height of a line of the step's sentence, and the average width of a letter
+CHOICE, ERROR = 34, 54  # the height of the choice of a variant, and the height of an error message
+OTHERS = 166  # the height of the title, the controls and the gaps together
+FEW_STEPS = 60  # in a program with more steps than this, only the picture of every fourth step is measured
 
 
 def arrange(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
-    """Put each stage that marks refer to beside its paragraphs, and a still picture after each paragraph."""
+    """Put each stage beside the paragraphs that refer to its steps, and a still picture after each such paragraph."""
     if app.builder.format != "html":
         return
     paragraphs: dict[nodes.raw, list[step_mark]] = {}
@@ -47,7 +49,11 @@ def arrange(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
 
 
 def _put_beside(stage: nodes.raw, named: Sequence[step_mark]) -> None:
-    """Move the stage and the blocks of its section between the first and the last mark into a block of two boxes."""
+    """Move the stage, and the blocks from the first mark to the last, into the two boxes of a new block.
+
+    Only blocks of the stage's section are moved, and none beyond a block that does not fit into a narrow column. If no
+    block with a mark is left besides the one with the stage, nothing is moved.
+    """
     section = section_of(stage)
     blocks = list(section.children)
     at = next(number for number, block in enumerate(blocks) if _contains(block, stage))
@@ -68,7 +74,7 @@ def _put_beside(stage: nodes.raw, named: Sequence[step_mark]) -> None:
 
 
 def _least_window(trace: Trace) -> int:
-    """Return the height in px of the lowest window that shows every step of a stage in its column."""
+    """Estimate the height, in px, of the lowest window in which every step of a stage fits into its column."""
     variants = trace["variants"]
     steps = [step for variant in variants for step in variant["steps"]]
     letters = max(len(step["say"]) for step in steps)

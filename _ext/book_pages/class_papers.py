@@ -1,4 +1,7 @@
-"""Make the handouts for a class: the sheet of its questions, the answers, and a page for each chapter."""
+"""Make the papers for a class of students: a sheet of questions, the key with the answers, and a handout per chapter.
+
+All functions that make papers return HTML.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,14 @@ from memory_stage.web import picture
 
 from .built_page import PLAN, BuiltPage, Say
 
-LINES_TO_KEEP = 3  # the lines of "What to remember" on a handout
-CELLS = 6  # of the tensor that an exercise on paper is about
-WIDTH = 700  # the width in px of a picture on a handout
+LINES_TO_KEEP = 3  # the number of lines of "What to remember" that a handout repeats
+CELLS = 6  # the number of cells of the storage that is drawn for an exercise on paper
+WIDTH = 700  # the width in px of a picture on paper
 
 
 @dataclass(frozen=True)
 class QuestionStart:
-    """The moment that the picture of a question shows: a step of a recorded program, before the one that answers it."""
+    """The moment that the picture of a question shows: a step of a recorded program before the answer can be seen."""
 
     trace: dict[str, Any]
     variant: int
@@ -35,7 +38,7 @@ class QuestionStart:
 
     @property
     def line(self) -> str:
-        """Return the source of the step; of an example, the whole program on one line."""
+        """Return the lines of the program that the step runs or, for an example, the whole program on one line."""
         program = self.trace["variants"][self.variant]
         if self.is_example:
             return "; ".join(program["code"])
@@ -54,13 +57,13 @@ class QuestionStart:
 
 
 def sheet(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> str:
-    """Return the questions of the slides, in order, and the exercises with room to draw."""
+    """Return the questions of the slides, in order, and after them the exercises with room to draw."""
     items = "\n".join(f"<li>{_question_html(question)}</li>" for _, question in _questions(plan, book))
     return f"<ol>\n{items}\n</ol>\n" + "\n".join(_on_paper(plan, book, say))
 
 
 def key(plan: dict[str, Any], book: dict[str, BuiltPage]) -> str:
-    """Return the letter and the answer of each question of a class, and the mistake in each wrong option."""
+    """Return the right option of each question of a class with its letter, and the mistake in each wrong option."""
     items = []
     for page, question in _questions(plan, book):
         options = [option.decode_contents() for option in question.select(".mt-options > li")]
@@ -79,16 +82,17 @@ def key(plan: dict[str, Any], book: dict[str, BuiltPage]) -> str:
 
 
 def hand_outs(book: dict[str, BuiltPage], say: Say) -> str:
-    """Return a page for each chapter: a question, the picture after the program's first line, three lines to remember,
-    and room for the address of the book.
+    """Return a printed page for each chapter: a question, a picture of the memory before the answer, three lines to
+    remember, and room for the address of the book.
     """
     chapters = [page for page in book.values() if re.search(r"/\d\d_", page.name) and page.questions]
     return "\n".join(_hand_out(page, say) for page in chapters)
 
 
 def draw_program(lines: list[str], language: str) -> str:
-    """Return the picture after the last line of a program, with words in a language; an empty text if the program has
-    no line or mini-racer is not installed.
+    """Return a picture of the memory after the last line of a program, with its words in ``language``.
+
+    The result is an empty text if the program has no line or if mini-racer is not installed.
     """
     if not lines or not picture.available():
         return ""
@@ -97,7 +101,7 @@ def draw_program(lines: list[str], language: str) -> str:
 
 
 def start_of_program(lines: list[str], language: str = "en") -> QuestionStart:
-    """Record a program that makes the tensors of a question, and return its last step.
+    """Record a program that makes the tensors of a question, and return the moment after its last step.
 
     Raises:
         ExtensionError: if the program raises an error.
@@ -110,10 +114,10 @@ def start_of_program(lines: list[str], language: str = "en") -> QuestionStart:
 
 
 def message_of(lines: list[str]) -> str:
-    """Return the first line of the message with which a program stops.
+    """Run a program that raises an error, and return the first line of the error message.
 
     Raises:
-        ExtensionError: if the program runs to its end.
+        ExtensionError: if the program raises no error.
     """
     try:
         exec("\n".join(lines), {"mt": minitensor, "torch": minitensor.torch})
@@ -123,8 +127,10 @@ def message_of(lines: list[str]) -> str:
 
 
 def start_of(page: BuiltPage, question: Tag) -> QuestionStart | None:
-    """Return the first step of the stage that shows the answer to a question, or the end of the program that the
-    question has for its picture; None if it has neither.
+    """Return the moment that the picture of a question shows; None if nothing can be shown.
+
+    If the question has a program for its picture, this is the end of that program. Otherwise it is the first step of
+    the stage that the question names for its answer.
     """
     if program := question.get("data-picture"):
         return start_of_program(str(program).splitlines(), page.language)
@@ -132,7 +138,7 @@ def start_of(page: BuiltPage, question: Tag) -> QuestionStart | None:
     if proof is None:
         return None
     title, label = proof.get("data-stage"), proof.get("data-variant")
-    # as in quiz.js, a question that names no stage belongs to the next one
+    # as in quiz.js, a question that gives no title belongs to the next stage on the page
     stages = page.body.select("memory-stage") if title else question.find_all_next("memory-stage", limit=1)
     for trace in filter(None, map(_trace, stages)):
         if not title or trace["title"] == title:
@@ -149,7 +155,11 @@ def _questions(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[tup
 
 
 def _on_paper(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> Iterator[str]:
-    """Yield each exercise that has a program in the plan: its text, the cells of that program, and blanks."""
+    """Yield each exercise for whose picture the plan has a program.
+
+    An exercise on paper has its text, the first two lines of the program, the cells of a storage to draw in, and blanks
+    for a shape, strides and an offset.
+    """
     blank = "<span class='blank'></span>"
     for part in plan["parts"]:
         for title in (piece["exercise"] for piece in part["show"] if "exercise" in piece):
@@ -189,7 +199,7 @@ def _trace(stage: Tag) -> dict[str, Any] | None:
 
 
 def _picture(question: Tag, start: QuestionStart, say: Say) -> str:
-    """Return the picture of a question, into which students draw the other steps; nothing if mini-racer is not
+    """Return the picture of a question, in which students draw the next steps; an empty text if mini-racer is not
     installed.
     """
     drawing = start.draw()

@@ -1,9 +1,10 @@
-"""Make the class with PyTorch's names, by running the cells of the chapters with other names.
+"""Make the slides of a class of students with PyTorch's names, although the chapters use Paddle's names.
 
-`book/class_torch.json` has pairs of a text and its replacement. They are applied to the cells of the chapters that make
-the questions and stages of the class, and a separate process runs the changed cells with `minitensor.torch`. This
-computes every answer and records every stage again; a question whose answer is none of its options stops the build. The
-pairs are also applied to the text and code of the pages that the slides quote. A text that occurs nowhere is an error.
+`book/class_torch.json` has pairs of a text and its replacement. This module finds the cells that make the questions and
+stages of the class, replaces the texts in their source, and runs the changed cells with `minitensor.torch` in a
+separate process. So every answer is computed again, and every stage is recorded again. If the answer to a question is
+none of its options, the build fails. The texts are also replaced in the prose and code that the slides quote from the
+pages. If a text of the pairs occurs nowhere, the build fails.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .built_page import BuiltPage, kind_and_words
 from .exercise_cells import needed_before
 
 VOCABULARY = "book/class_torch.json"
-# functions that change how later cells run, or that change their output
+# functions that change how later cells run or the output of later cells
 SETTINGS = frozenset({"set_device", "set_depth", "empty_cache"})
 START = """
 %load_ext book_kit
@@ -36,7 +37,7 @@ import minitensor.torch as torch
 from book_kit import stage
 """
 RESET = "mt.set_device('cpu')\nstage.set_depth(None)\n"
-# This program runs cells in one shell, and prints the HTML that each cell displays.
+# This program reads a JSON list of cells, runs them in one shell, and prints a JSON list of the HTML that they display.
 RUN = """
 import json, sys
 from IPython.core.interactiveshell import InteractiveShell
@@ -59,10 +60,10 @@ STAGE_TITLE = re.compile(r'^%%stage .*--title "([^"]+)"')
 
 @dataclass
 class TextPairs:
-    """Texts and their replacements: first those for one page, then those for all pages."""
+    """Pairs of a text and its replacement, for one page."""
 
-    own: list[list[str]]
-    general: list[list[str]]
+    own: list[list[str]]  # the pairs only for this page
+    general: list[list[str]]  # the pairs for all pages, which are applied after the others
     found: set[str] = field(default_factory=set)  # the texts that were replaced at least once
 
     def apply(self, text: str) -> str:
@@ -85,8 +86,8 @@ def in_other_names(
         root: the folder of the book's sources.
 
     Raises:
-        ExtensionError: if a text of a pair occurs nowhere, if no cell makes a question or stage of the plan, or if a
-            changed cell fails.
+        ExtensionError: if a text to replace occurs nowhere, if not exactly one cell makes a question or stage of the
+            plan, or if a changed cell fails.
     """
     vocabulary = json.loads((root / VOCABULARY).read_text(encoding="utf-8"))
     pairs_of = {
@@ -126,8 +127,9 @@ def _with_words(part: Any, pairs: TextPairs) -> Any:
 
 
 def _pieces_by_page(plan: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
-    """Return the pieces of each page that a class shows, in order; an empty list for a page that only has a
-    reminder.
+    """Return the pieces that a class shows, in order, by the name of their page.
+
+    The list is empty for a page of which the class shows only the section "What to remember".
     """
     shown = {plan["opening"]["page"]: [{"stage": plan["opening"]["stage"]}]} if "opening" in plan else {}
     for part in plan["parts"]:
@@ -136,7 +138,7 @@ def _pieces_by_page(plan: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
 
 
 def _sources(pieces: list[dict[str, str]], root: Path, name: str) -> Iterator[str]:
-    """Yield the cells that make these questions and stages, each after the statements that it needs."""
+    """Yield each cell that makes one of these questions or stages, after the earlier statements that it needs."""
     cells = [
         each.source for each in jupytext.read(root / f"{name}.md", fmt="md:myst").cells if each.cell_type == "code"
     ]
@@ -165,7 +167,7 @@ def _run(sources: list[str], root: Path) -> list[str]:
 
 
 def _cell_of(cells: list[str], kind: str, words: str, name: str) -> int:
-    """Return the number of the one cell that asks a question with these words, or makes a stage with this title."""
+    """Return the index of the only cell that asks a question with these words, or makes a stage with this title."""
     if kind == "question":
         found = [number for number, cell in enumerate(cells) if words in _question_of(cell)]
     else:
@@ -206,9 +208,10 @@ def _tree(cell: str) -> ast.Module:
 
 
 def _with_names(cell: str) -> str:
-    """Return a cell whose stages run programs with the name `torch`.
+    """Return a cell in which the programs of stages can use the name `torch`.
 
-    Each string is one literal in the result, even if it was written in pieces, because the pairs contain whole strings.
+    Parsing joins a string that is written as several adjacent literals, so a pair with the whole string matches the
+    result.
     """
     if cell.startswith("%%"):
         return cell
@@ -223,12 +226,12 @@ def _with_names(cell: str) -> str:
 
 
 def _page(page: BuiltPage, made: str, pairs: TextPairs) -> BuiltPage:
-    """Return a page with replaced texts, whose questions and stages are replaced by those in the HTML ``made``."""
+    """Return a copy of a page with the replaced texts, and with the questions and stages from the HTML ``made``."""
     body = BeautifulSoup(str(page.body), "html.parser")
     for old in body.select("predict-first, memory-stage, memory-figure, noscript, svg"):
         old.decompose()
     for code in body.select(":not(pre) > code"):
-        # The pairs contain whole texts, so each code gets one text node instead of several.
+        # The text of a pair may span several coloured tokens, so each <code> gets one text node without markup.
         code.string, code.attrs = code.get_text(), {}
     changed = BeautifulSoup(pairs.apply(str(body)), "html.parser")
     assert changed.article is not None, page.name

@@ -1,4 +1,4 @@
-"""Describe each page for search engines and for shared addresses."""
+"""Describe each page for search engines and for the previews of links that people share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GIVEN = re.compile(
 )
 CARD = "card.png"
 CARD_SAYS = "Two names, two tensors and one storage, whose first two numbers have just been overwritten."
-LONGEST = 155  # the largest number of characters, because search engines shorten longer texts
+LONGEST = 155  # the largest number of characters of a description; search engines cut longer ones
 
 
 def describe_page(
@@ -27,9 +27,9 @@ def describe_page(
 ) -> None:
     """Add a description of the page to its head.
 
-    The description is taken from the page's front matter or, without one, from the first paragraph. If the address of
-    the book is known (``book_address``), the head also has the page's address in each language and the picture for
-    sharing; both need absolute addresses.
+    The description is that of the page's front matter or, if it has none, the first paragraph. If the address of the
+    book is known (``book_address``), the head also gets the address of the page in each language and a picture for
+    previews, because these need absolute addresses.
     """
     given = GIVEN.search(context.get("metatags") or "")
     text = unescape(given[1] or given[2]) if given else _first_paragraph(doctree) or f"{context['page_title']}."
@@ -58,7 +58,7 @@ def describe_page(
 
 
 def alternates(page: str, tag: str, versions: Sequence[Version]) -> list[str]:
-    """Return links to a page in all its languages; none if it exists in one.
+    """Return links to a page in all its languages; an empty list if the page exists in only one language.
 
     Args:
         page: the address of the page.

@@ -1,4 +1,4 @@
-"""Copy the notebook of each chapter, with the outputs of the build, into the folder of its page."""
+"""Copy the executed notebook of each page into the folder ``_sources`` of the built book, for download."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def executed(app: Sphinx) -> Path:
 
 
 def copy_notebooks(app: Sphinx, exception: Exception | None) -> None:
-    """Write the notebook of each page to the address that the page links to."""
+    """Write the notebook of each page to the address that the page links to.
+
+    The copy contains the lines of source that the page includes, and a picture for each mark of a step.
+    """
     if exception or app.builder.format != "html":
         return
     for pagename in app.env.all_docs:

@@ -1,9 +1,9 @@
 """Find the statements of earlier cells that an exercise needs to run by itself.
 
-A page shows the cell of an exercise, and Python in the page runs the reader's version of it. Earlier cells define the
-tests of the exercise and their helpers, among stages and questions that need not run again. `exercises` finds the
-statements that bind the names in the exercise and in its solution. `lacking` finds the packages and modules that these
-statements need and a page does not have.
+A page shows the cell of an exercise, and Python in the page runs the reader's version of this cell. Earlier cells
+define the tests of the exercise and the helpers of these tests, but they also contain stages and questions, which need
+not run again. `exercises` finds the statements that bind the names in the exercise and in its solution. `lacking` finds
+the packages and modules that these statements import and that Python in a page lacks.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-GIVEN = {"check", "require"} | set(dir(builtins))  # names that a page defines for every exercise
-# This program runs in a separate process in an empty folder, so that it imports only modules that a page has. It prints
-# one text for each exercise: the missing package or part of minitensor; an empty text if the exercise can run.
+GIVEN = {"check", "require"} | set(dir(builtins))  # names that are bound before the first statement of an exercise runs
+# This program reads a JSON list of exercises, and runs each of them as Python in a page would. `Absent` refuses to
+# import modules that a page lacks. The program prints a JSON list with a text for each exercise: the name of the
+# missing package or part of minitensor, or an empty text if the exercise can run. It runs in a separate process and in
+# an empty folder, where it finds no other modules.
 IN_A_PAGE = """
 import json, sys, zipfile
 
@@ -60,7 +62,11 @@ class Exercise:
 
 
 def exercises(cells: Sequence[str]) -> list[Exercise]:
-    """Return the exercises among the code cells of a page, in order."""
+    """Return the exercises among the code cells of a page, in order.
+
+    An exercise is a cell that ends with a call of ``check``. Its solution is the next cell that ends with a call of
+    ``require``.
+    """
     found, earlier = [], list[CellStatement]()
     trees = [_parse(cell) for cell in cells]
     for number, (cell, tree) in enumerate(zip(cells, trees, strict=True)):
@@ -79,7 +85,7 @@ def needed_before(cells: Sequence[str], number: int, settings: Set[str] = frozen
     Args:
         cells: the code cells of a page.
         number: the number of the cell, counted from 0.
-        settings: names of functions that change how later cells run. Calls of these are needed, too.
+        settings: names of functions that change how later cells run. All earlier calls of these functions are needed.
     """
     earlier = [CellStatement(node) for cell in cells[:number] for node in _parse(cell).body]
     calls = {at for at, each in enumerate(earlier) if _called_name(each.node) in settings}
@@ -89,7 +95,7 @@ def needed_before(cells: Sequence[str], number: int, settings: Set[str] = frozen
 
 
 def lacking(asked: Sequence[Exercise], wheel: Path) -> list[str]:
-    """Return, for each exercise, the package that it needs and a page lacks, or an empty text.
+    """Return, for each exercise, the package that it needs and that a page lacks; an empty text if a page lacks none.
 
     Args:
         asked: the exercises to run.
@@ -122,7 +128,7 @@ class CellStatement:
 
     @cached_property
     def reads(self) -> set[str]:
-        """Return the names that have to be bound when the statement runs."""
+        """Return the names that have to be bound before the statement runs."""
         named = {each.get_name() for each in self._table.get_symbols() if each.is_referenced()}
         return (named | self._inner(False) | self._changed_names()) - GIVEN
 
@@ -132,9 +138,11 @@ class CellStatement:
         return self._inner(True) - GIVEN
 
     def _inner(self, later: bool) -> set[str]:
-        """Return the global names in inner scopes that run now, or if ``later`` in those that run when called.
+        """Return the global names that the statement's inner scopes use.
 
-        Comprehensions and class bodies run now, and functions run when they are called.
+        Args:
+            later: True for the scopes that run when a function is called; False for those that run with the statement,
+                which are comprehensions and class bodies.
         """
         found, tables = set(), [(table, _is_function(table)) for table in self._table.get_children()]
         for table, runs_later in tables:
@@ -145,7 +153,7 @@ class CellStatement:
 
     @cached_property
     def replaces(self) -> set[str]:
-        """Return the names that the statement binds again, so that earlier bindings are not needed."""
+        """Return the names that the statement always binds, without reading them. Earlier bindings are not needed."""
         plain = isinstance(self.node, ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom)
         return self.binds - self.reads if plain else set()
 
@@ -161,7 +169,7 @@ class CellStatement:
         return {root for target in targets if (root := _root(target))} & around
 
     def only(self, names: set[str]) -> ast.stmt:
-        """Return the statement. If it is an import, the result imports only these names."""
+        """Return the statement; if it is an import, an import of only these names."""
         if not isinstance(self.node, ast.Import | ast.ImportFrom):
             return self.node
         aliases = [each for each in self.node.names if (each.asname or each.name).partition(".")[0] in names]
@@ -173,7 +181,8 @@ class CellStatement:
 def _dependencies(wanted: list[CellStatement], earlier: list[CellStatement]) -> dict[int, ast.stmt]:
     """Return the earlier statements that bind the names used by ``wanted``, and all statements that these need in turn.
 
-    A statement uses the bindings before it. The body of a function uses the bindings at the time the exercise runs.
+    A statement uses the last bindings before it. The body of a function runs later, so it uses the last of all earlier
+    bindings.
 
     Returns:
         The statements in order, by their indexes in ``earlier``.
@@ -197,7 +206,7 @@ def _dependencies(wanted: list[CellStatement], earlier: list[CellStatement]) -> 
 
 
 def _parse(cell: str) -> ast.Module:
-    """Return the syntax tree of a cell without IPython's commands. It is empty for a cell magic."""
+    """Return the syntax tree of a cell without IPython's commands; an empty tree if the cell has a cell magic."""
     if cell.lstrip().startswith("%%"):
         return ast.Module([], [])
     return ast.parse("\n".join("" if line.startswith(("%", "!")) else line for line in cell.splitlines()))
@@ -212,7 +221,7 @@ def _calls(tree: ast.Module, name: str) -> bool:
 
 
 def _called_name(statement: ast.stmt) -> str | None:
-    """Return the name of the function that a statement calls; None if the statement is not just a call."""
+    """Return the name of the function that a statement calls; None if the statement is more than a call."""
     match statement:
         case ast.Expr(ast.Call(ast.Attribute(attr=name))) | ast.Expr(ast.Call(ast.Name(name))):
             return name

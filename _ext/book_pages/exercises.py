@@ -1,9 +1,10 @@
-"""Let a reader write an answer to an exercise on the page, and explain how to run it.
+"""Let a reader write an answer to an exercise on the page, and explain how to run the answer.
 
-The page shows the unfinished function of an exercise with the report on it, and below the report a line that says where
-to run an answer. ``exercise.js`` inserts a box before the line, with the code of the cell. If the book has Python in
-the page, the box also has the statements that the exercise needs from earlier cells, so that the page can check an
-answer. If the exercise needs a package that a page does not have, the line names the package.
+The page shows the unfinished function of an exercise and the report of `check` on this function. Below the report, this
+module adds an element `<exercise-box>` with a line that says where to run an answer. ``exercise.js`` adds a field with
+the code of the cell to the element. If the book has Python in the page, the element also has the statements that the
+exercise needs from earlier cells, so that the page can check an answer. But if the exercise needs a package that Python
+in a page lacks, the element has no statements, and the line names the package.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ from .exercise_cells import exercises, lacking
 from .frame_words import say
 from .live import FOLDER
 
-# Matches the report of `check` on an unfinished exercise. The report on a solution also has the class mt-right.
+# Matches the report of `check` on an unfinished exercise. The report on a solution also has the class mt-right, and so
+# does not match.
 REPORT = re.compile(r'<div class="mt-note mt-check mathjax_ignore">.*?</div>', re.DOTALL)
-# Texts about running and folding are not printed, so that a print is the same with and without LIVE=1.
+# The style sheet hides the class mt-screen in print, so that a printed page is the same with and without LIVE=1.
 BOX = """
 <exercise-box{before}><p><span class="mt-screen">{here} </span>{where}</p></exercise-box>"""
 WHERE = (
@@ -40,8 +42,8 @@ ELSEWHERE = "elsewhere"
 
 
 def read_cells(app: Sphinx, env: BuildEnvironment) -> None:
-    """Find the code that each exercise needs and the packages that its page lacks, after all notebooks have run."""
-    # for each page and exercise, the code before the exercise and the package that the page lacks
+    """Find the code that each exercise needs and the package that a page lacks for it, after all notebooks have run."""
+    # maps a page to a pair for each of its exercises: the code before the exercise, and the package that the page lacks
     env.exercises_in_pages = {}
     if not app.config.live:
         return
@@ -62,7 +64,7 @@ def read_cells(app: Sphinx, env: BuildEnvironment) -> None:
 def offer_writing(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Insert the line, and the element that becomes the box, after each report on an unfinished exercise.
+    """Insert an element `<exercise-box>` after each report on an unfinished exercise.
 
     Raises:
         ExtensionError: if the number of reports on a page differs from the number of its exercises.
@@ -88,9 +90,10 @@ def _box(app: Sphinx, in_page: tuple[str, str] | None, places: dict[str, str]) -
     """Return the element of an exercise.
 
     Args:
-        app: the build, which knows the language of the page.
-        in_page: the code before the exercise and the package that the page lacks; None without Python in the page.
-        places: addresses of the notebook and of the services that run it.
+        app: the build, which has the language of the page.
+        in_page: the code before the exercise and the package that the page lacks (an empty text if it lacks none); None
+            if the book has no Python in the page.
+        places: the addresses of the notebook and of the section that explains how to run the book.
     """
     before, lacks = in_page or ("", "")
     where = say(app, WHERE, elsewhere="", **places)

@@ -1,12 +1,14 @@
 """Write the data for the search page and for the box that explains an error message.
 
 * ``messages.js``: the recorded messages of ``facts/messages.json``, each with its cause from ``book/causes.json``.
-* ``sections.js``: the text of every section of every page, without the code of cells, the text of pictures and the
-  frame of the page. Tables are separate, so that an excerpt shows prose. The file also has the terms of the glossary.
+* ``sections.js``: the text of every section of every page, and the terms of the glossary. The text excludes the code of
+  cells, the text of pictures, and the menus around the content. Rows of tables are separate from prose, so that they
+  count less and an excerpt is prose if possible.
 
-Both are scripts that set variables, because browsers let a page from the disk load scripts but not data files.
-``theme/js/finder`` searches them. Sphinx's search would find no error message, because it drops words such as "being"
-and then requires every word; it also shows code and menus as excerpts.
+Both files are scripts that set a variable, because a page that is opened from the disk can load scripts, but no data
+files. ``theme/js/finder`` searches the variables. The book does not use Sphinx's search, because it finds almost no
+error message: it drops words such as "being" from its index, but requires every word of a query. It also shows code and
+menus as excerpts.
 """
 
 from __future__ import annotations
@@ -35,12 +37,12 @@ LONGEST = 160  # the largest number of characters of a quoted message
 #: Nodes that are not prose: code, pictures as text, raw HTML, and the sources at the end of a chapter.
 NOT_PROSE = (nodes.literal_block, nodes.raw, nodes.citation, nodes.comment, nodes.image)
 LIBRARIES = ("paddle", "torch", "numpy", "jax")
-#: A library's name for a term, as the glossary writes it: `x.requires_grad`, `torch.no_grad()`.
+#: Matches a library's name for a term in the glossary, such as `x.requires_grad` or `torch.no_grad()`.
 NAMED_IN_CODE = re.compile(r"`(?:\w+\.)*(\w{2,})(?:\(\))?`")
 
 
 def messages(root: Path, edition: Edition | None = None) -> dict[str, Any]:
-    """Return the recorded messages with their causes for the finder: one entry for each different message."""
+    """Return the data of ``messages.js``: the causes, and one entry for each different recorded message."""
     causes = json.loads((root / "book" / "causes.json").read_text(encoding="utf-8"))
     translated = edition.data("causes") if edition else {}
     for key, cause in causes.items():
@@ -102,7 +104,7 @@ def sections(page: str, doctree: nodes.document) -> Iterator[dict[str, Any]]:
 
 
 def _read(node: nodes.Node, texts: list[str], tables: list[str]) -> None:
-    """Sort the text of a node into paragraphs and rows of tables."""
+    """Append the text of a node to ``tables`` if it is in a table or in the output of a cell, or else to ``texts``."""
     if isinstance(node, NOT_PROSE):
         return
     if isinstance(node, nodes.row):
@@ -138,7 +140,7 @@ def _is_mark(node: nodes.Element) -> bool:
 
 
 def offer_data(app: Sphinx) -> None:
-    """Write the messages for the pages. The sections are written later, when all pages have been read."""
+    """Write ``messages.js`` and an empty ``sections.js``, which `write_sections` replaces at the end of the build."""
     folder = Path(app.doctreedir) / "finding"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "messages.js").write_text(_script("bookMessages", messages(ROOT, edition_of(app))), encoding="utf-8")
@@ -149,7 +151,7 @@ def offer_data(app: Sphinx) -> None:
 def read_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Record the sections of a page while the page is written."""
+    """Record the sections of a page in a file of the build, just before the page is written."""
     if doctree is not None:
         file = _sections_file(app)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -159,7 +161,7 @@ def read_page(
 
 
 def write_sections(app: Sphinx, exception: Exception | None) -> None:
-    """Write the recorded sections of all pages of the book."""
+    """Write the recorded sections of all pages, and the terms of the glossary, to ``sections.js``."""
     file = _sections_file(app)
     if exception or app.builder.format != "html" or not file.exists():
         return
@@ -171,7 +173,7 @@ def write_sections(app: Sphinx, exception: Exception | None) -> None:
 
 
 def _sections_file(app: Sphinx) -> Path:
-    """Return the file that collects the sections while pages are written."""
+    """Return the file that collects the sections of all pages during the build."""
     return Path(app.doctreedir) / "finding" / "sections.json"
 
 

@@ -1,8 +1,9 @@
 """The words around the content of a page, in the language of the edition that is built.
 
 The catalogue of an edition is its file ``words.po`` (gettext), for example ``zh/words.po``. Its keys are the English
-texts in this package and in its templates and scripts. A text of a script has the context "script"; these texts are
-written into each page of the edition, where ``theme/live/words.js`` reads them. English pages need no catalogue.
+texts in this package and in its templates and scripts. The texts of scripts have the context "script". The build writes
+their translations into each page of the edition, where ``theme/live/words.js`` reads them. English pages need no
+catalogue.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ CATALOGUE = "words.po"
 OF_HEADING = "Link to this heading"
 SCRIPT = "script"  # the context of texts in scripts
 HERE = Path(__file__).parent
-#: Matches texts in templates and scripts of this package.
+#: Match texts to translate: in templates, an argument of `say`; in scripts, an argument of `t`.
 IN_TEMPLATE = re.compile(r"\bsay\(\s*(?:\"([^\"]*)\"|'([^']*)')")
 IN_SCRIPT = re.compile(r"(?<![\w.])t\(\s*(?:'((?:[^'\\]|\\.)*)'|`([^`$]*)`|\"([^\"]*)\")")
 
 
 def say(app: Sphinx, text: str, **values: Any) -> str:
-    """Return a text in the language of the edition, in which values replace the placeholders ``{name}``.
+    """Return a text in the language of the edition, with ``values`` in place of its placeholders, such as ``{name}``.
 
     Raises:
         ExtensionError: if the catalogue of the edition lacks the text.
@@ -79,8 +80,8 @@ def add_to_context(
 
 
 def used() -> set[tuple[str, str]]:
-    """Return the context and the text of each message in this package's sources, so that a test can check the
-    catalogues.
+    """Return the context and the text of each message in this package's sources. A test compares the catalogues with
+    them.
     """
     found: set[tuple[str, str]] = set()
     for path in sorted(HERE.glob("*.py")):

@@ -1,8 +1,8 @@
 """Editions of the book in other languages: where their pages are, and which pages are translated.
 
-An edition is a folder of the book with a file ``book.yml``, for example ``zh``. Its pages have the names of the
-English pages, such as ``zh/chapters/01_what_a_tensor_is.md``. A page without such a file is not translated yet; it is
-missing in the edition's table of contents, and links to it lead to the English page.
+An edition is a folder of the book with a file ``book.yml``, for example ``zh``. A translated page has the name of the
+English page in this folder, such as ``zh/chapters/01_what_a_tensor_is.md``. If the folder has no such file, the page is
+not translated yet: the edition's table of contents omits the page, and links to it lead to the English page.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Edition:
         """Return the settings in the edition's ``book.yml``.
 
         They are ``language`` (for Sphinx: "zh_CN"), ``tag`` (for HTML: "zh-CN"), ``name`` (the language as its readers
-        call it), ``title``, ``author``, ``copyright``, ``captions`` (of the parts), and two notes: an English page that
-        is not translated shows ``not_translated``, and a translated page shows ``behind`` if {count} blocks of the
-        English page have changed since.
+        call it), ``title``, ``author``, ``copyright``, ``captions`` (of the parts), and two notes. A page that lacks a
+        translation shows the note ``not_translated``. A translated page shows the note ``behind`` if {count} blocks of
+        the English page have changed since the translation.
         """
         found: dict[str, Any] = yaml.safe_load((self.folder / SETTINGS).read_text(encoding="utf-8"))
         return found
@@ -60,16 +60,16 @@ class Edition:
         return (self.book / f"{page}.md").read_text(encoding="utf-8")
 
     def source_of(self, page: str) -> dict[str, Any] | None:
-        """Return the record of the English page at the time of its translation; None if there is none.
+        """Return the record of the English page at the time of its translation; None if there is no record.
 
-        The record has ``headings``, each with its anchor and its name in links, and ``blocks``, each with a hash and
-        its first words.
+        The record has a list ``headings``, with the anchor of each heading and the heading's name in links, and a list
+        ``blocks``, with the hash and the first words of each block.
         """
         path = self._record(page)
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
     def record(self, page: str, headings: list[tuple[str, str]]) -> None:
-        """Record that the page is the translation of today's English page, which has these headings."""
+        """Record that the translated page corresponds to the present English page, which has these headings."""
         found = [f"{block.hash} {block.beginning}" for block in blocks(self.english(page))]
         path = self._record(page)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ class Edition:
         return self.folder / "sources" / f"{page}.json"
 
     def data(self, name: str) -> dict[str, Any]:
-        """Return the translation of the texts in `book/NAME.json`; empty if there is none."""
+        """Return the translation of the texts in `book/NAME.json`; an empty dict if there is no translation."""
         path = self.folder / "book" / f"{name}.json"
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 

@@ -1,7 +1,7 @@
-"""Link a page to its notebook, its source and, if the repository is known, services that run it.
+"""Link a page to its notebook, to its text and, if the repository is known, to services that run or edit the page.
 
-The address of the repository is the setting ``repository: url`` in ``_config.yml``. Without it these links are
-omitted.
+The address of the repository is the setting ``repository: url`` in ``_config.yml``. Without this setting, the page has
+no links to services.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .frame_words import say
 
 BINDER = "https://mybinder.org/v2/gh"
 COLAB = "https://colab.research.google.com/github"
-NOTEBOOKS = "notebooks"  # the branch of the executed notebooks, for Colab, which does not open Markdown
+NOTEBOOKS = "notebooks"  # the branch with the executed notebooks, which Colab needs because it does not open Markdown
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,11 @@ def add_to_context(
 
 
 def repository_links(url: str, branch: str, pagename: str, source: str) -> list[Link]:
-    """Return addresses at which the page can be run and edited.
+    """Return links to services that run or edit the page.
 
     Args:
-        url: the address of the repository. Binder and Colab support GitHub; other hosts get only the link for editing.
+        url: the address of the repository. Only a repository on GitHub gets links to Binder and Colab; others get only
+            the link for editing.
         branch: the branch with the sources.
         pagename: the name of the page, for example ``chapters/04_aliases`` or ``zh/chapters/04_aliases``.
         source: the file of the page, relative to the repository's root.

@@ -1,4 +1,7 @@
-"""Repair a page's HTML: markup that assistive technology cannot read, and large parts that are never visible."""
+"""Repair the HTML of a page.
+
+This mends markup that assistive technology cannot read, and removes markup that takes many bytes and has no effect.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,16 @@ from memory_stage.messages import columns
 
 # Patterns of faults in a page's HTML, with their replacements.
 MENDS = (
-    # Docutils gives entries of a list a role that ARIA has withdrawn, so the list has no items.
+    # Docutils gives the entries of a bibliography a role that ARIA has withdrawn, so a screen reader finds a list
+    # without items.
     (re.compile('role="doc-biblioentry"'), 'role="listitem"'),
-    # The text of a folded cell ("Show code cell source") is a sufficient name, and its separate name differs.
+    # The visible text of a folded cell ("Show code cell source") is a sufficient name for a screen reader. The
+    # aria-label is another name.
     (re.compile('<summary aria-label="Toggle hidden content">'), "<summary>"),
     # The empty corner of a table must not be a heading.
     (re.compile(r'<th class="head[^"]*"><p></p></th>'), "<td></td>"),
-    # Printed output must scroll, too, because its columns have to stay aligned.
+    # Printed output keeps its columns aligned, so a wide output scrolls. With a tabindex it gets the focus, and the
+    # arrow keys can scroll it.
     (
         re.compile(r'(<div class="output (?:stream|text_plain|stderr|traceback)[^>]*>\s*<div class="highlight"><pre)>'),
         r'\1 tabindex="0">',
@@ -36,23 +42,25 @@ TABLE = re.compile(r'<table class="(docutils|table|dataframe)\b(.*?)</table>', r
 ROW = re.compile(r"<tr.*?</tr>", re.DOTALL)
 CELL = re.compile(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
-LONG_ROW = 105  # if a row has more characters, a phone shows the cells of each row below each other
-# The static picture of a stage is for readers without scripts. These pictures have most of a page's elements, so they
-# are put into <noscript>, which browsers with scripts do not parse. The first picture of a page is not, because it may
-# be in view before the script is loaded. A script starts each stage when the reader scrolls near to it.
+LONG_ROW = 105  # if any row of a table has more characters, a phone shows the cells of each row below each other
+# Each stage contains a static picture for readers without scripts. Most elements of a page belong to these pictures, so
+# the pictures are put into <noscript>, which browsers with scripts do not parse. The first picture of a page is not,
+# because it may be in view before the script is loaded. A script starts each stage when the reader scrolls near to it.
 STAGE = re.compile("<memory-(?:stage|figure)(?=[ >])")
 STILL = re.compile(r'(<div class="(?:stage|figure)-fallback">.*?</div>\s*)(?=</memory-(?:stage|figure)>)', re.DOTALL)
-# Each picture contains the style of all pictures, so that it can be copied alone. A page needs it once.
+# Each picture contains the style of all pictures, so that it can be copied alone. A page needs this style only once.
 PICTURE_STYLE = re.compile(r"<style>\.memory-(?:figure-)?picture\b.*?</style>", re.DOTALL)
 PICTURE = re.compile(r'<svg [^>]*class="memory-(?:figure-)?picture".*?</svg>', re.DOTALL)
-# A colour or font of a picture, with the value for places that remove style sheets. A page has the style.
+# Matches a colour or font of a picture. The value after the comma is for places that remove style sheets. A page does
+# not need this value, because it has the style.
 FALLBACK = re.compile(r"var\((--[a-z0-9]+),[^)]*\)")
 NOSCRIPT = re.compile(r"<noscript\b.*?</noscript>", re.DOTALL)
-# A picture inside HTML needs no name of its language, which a file has.
+# An SVG file needs this namespace, and an SVG element of an HTML page does not.
 LANGUAGE = ' xmlns="http://www.w3.org/2000/svg"'
-# The attributes by which scripts find the parts of a picture. Nothing reads them where scripts do not run.
+# Matches the attributes by which scripts find the parts of a picture. In <noscript>, no script reads them.
 PART = re.compile(r'(?<=[a-z"]) (?:data-[a-z-]+="[^"]*"|class="cell")')
-# Code in the book has the style of the stage, with grey comments. Other markup of Pygments is not needed.
+# Code in the book looks as on a stage: comments are grey, and everything else has one colour. So only the elements that
+# Pygments makes for comments are needed.
 CODE_BLOCK = re.compile(r'(<div class="highlight"><pre[^>]*>)(.*?)(</pre>)', re.DOTALL)
 COLOURED = re.compile(r'<span(?: class="(?P<kind>[^"]*)")?>(?P<text>[^<]*)</span>')
 COMMENTS = {"c", "c1", "ch", "cm", "cs"}
@@ -60,7 +68,7 @@ INLINE_CODE = re.compile(r'<code class="docutils literal notranslate">(.*?)</cod
 PIECE = re.compile(r"</?span[^>]*>")
 # matches an option of a command, in which no line may break after a hyphen
 OPTION = re.compile(r"(?<![\w-])--\w[\w-]*")
-UNBROKEN = 26  # the largest number of characters of code that stay on one line, which fit on the narrowest phone
+UNBROKEN = 26  # inline code with at most this many characters stays on one line; it fits on the narrowest phone
 
 
 def mend_body(
@@ -86,7 +94,11 @@ def mend(body: str) -> str:
 
 
 def _light_pictures(body: str) -> str:
-    """Remove the values that repeat the page's style from its pictures, and attributes that only scripts read."""
+    """Make the pictures of a page smaller.
+
+    All pictures lose the values that repeat the style of the page. Pictures in ``<noscript>`` also lose the attributes
+    that only scripts read.
+    """
     body = PICTURE.sub(lambda picture: FALLBACK.sub(r"var(\1)", picture[0]).replace(LANGUAGE, ""), body)
     return NOSCRIPT.sub(lambda part: PICTURE.sub(lambda picture: TAG.sub(_without_parts, picture[0]), part[0]), body)
 
@@ -96,10 +108,10 @@ def _without_parts(tag: re.Match[str]) -> str:
 
 
 def _boxed_table(table: re.Match[str]) -> str:
-    """Put a table into a box in which it scrolls if it is wide, so the keyboard must be able to scroll the box.
+    """Put a table into a box that scrolls if the table is too wide. With a tabindex, the keyboard can scroll it, too.
 
-    If its rows are long, a phone shows the cells of a row below each other, each with the head of its column, which
-    the style sheet takes from a property of the table.
+    If the table has more than two columns and a long row, a phone shows the cells of each row below each other. Each
+    cell then begins with the head of its column, which the style sheet reads from a custom property of the table.
     """
     rows = [[_text_of(cell) for cell in CELL.findall(row)] for row in ROW.findall(table[0])]
     heads = rows[0] if "<thead" in table[2] else []

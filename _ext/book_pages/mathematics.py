@@ -1,4 +1,4 @@
-"""Load MathJax from the book's folder; Sphinx loads it only on pages with mathematics."""
+"""Copy MathJax into the book's folder. Only pages with mathematics load it (``assets``)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 SCRIPT = "tex-chtml.js"
-# The settings are in a file, because pages have no inline scripts. The menu is off, because its choices would load
-# more of MathJax.
+# The settings are in a file, because pages have no inline scripts. They switch MathJax's menu off, because its choices
+# would load parts of MathJax that the book lacks.
 SETTINGS = "mathjax-settings.js"
-# Files that the script may load because of a formula: rare TeX commands and the fonts.
+# Folders with files that the script loads if a formula needs them: rare TeX commands and the fonts.
 FOLDERS = ("input/tex/extensions", "output/chtml/fonts")
 
 
 def use_own_copy(app: Sphinx, config: Config) -> None:
-    """Set the path of the copy. Sphinx gets no settings for MathJax, because it would write them into the page."""
+    """Set the path of MathJax to the copy. Unset Sphinx's settings for MathJax, which Sphinx would write into pages."""
     config.mathjax_path = f"mathjax/{SCRIPT}"
     config.mathjax3_config = None
 
 
 def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:
-    """Copy the script, its extensions and fonts into the book, if a page has mathematics."""
+    """Copy MathJax's script, its extensions and its fonts into the book if at least one page has mathematics."""
     if exception or app.builder.format != "html":
         return
     equations = app.env.get_domain("math")

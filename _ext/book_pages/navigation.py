@@ -13,7 +13,8 @@ from sphinx.application import Sphinx
 
 TITLE = "In Place"
 CURRENT = re.compile(r'<a class="current reference internal" href="#">(.*?)</a>', re.DOTALL)
-# Markup in the list of chapters that no style sheet and no script uses. Each page has this list.
+# Matches markup in the list of chapters that no style sheet and no script uses. It is removed, because every page has
+# the list.
 UNUSED = re.compile(
     r' class="(?:toctree-l1|reference internal)"| role="heading"|<span class="caption-text">(.*?)</span>'
 )
@@ -25,7 +26,11 @@ NOT_FOUND = "404"
 def show_chapters(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Add the list of chapters, the page's sections and the questions of the neighbouring pages to the context."""
+    """Add the values for navigation to the context of the page's template.
+
+    They are the list of chapters with the sections of the page, the title of the page, the letter of an appendix, the
+    questions that the neighbouring pages answer, and the path of the site's root.
+    """
     chapters = context["toctree"](maxdepth=1, includehidden=True) or ""
     here = f'<a class="current" href="#" aria-current="page">\\1</a>{_sections(app, pagename)}'
     context["chapters"] = UNUSED.sub(r"\1", CURRENT.sub(here, chapters))
@@ -38,13 +43,16 @@ def show_chapters(
 
 
 def not_found_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield the page that a web server sends for an unknown address. All editions share it."""
+    """Yield the page that a web server sends for an unknown address. Only the English book has it, for all editions."""
     if not app.config.edition:
         yield NOT_FOUND, {"title": "No page here", "body": ""}, "404.html"
 
 
 def _sections(app: Sphinx, pagename: str) -> str:
-    """Return the sections of the page as a list of links, which is shown under the title."""
+    """Return links to the sections of the page as an HTML list, which is shown below the page in the list of chapters.
+
+    The result is an empty text if the page has no sections.
+    """
     if pagename not in app.env.tocs:
         return ""
     entries = [
@@ -59,7 +67,7 @@ def _sections(app: Sphinx, pagename: str) -> str:
 
 
 def _depth(node: nodes.Node) -> int:
-    """Return the depth of an entry of a page's table of contents: the number of lists around it."""
+    """Return the depth of an entry in the table of contents of a page: the number of lists around the entry."""
     depth = 0
     while node := node.parent:
         depth += isinstance(node, nodes.bullet_list)
@@ -67,7 +75,7 @@ def _depth(node: nodes.Node) -> int:
 
 
 def _questions(app: Sphinx, pagename: str) -> dict[str, str]:
-    """Return the questions that the previous and the next page answer: ``question`` in their front matter."""
+    """Return the questions that the previous and the next page answer, from ``question`` in their front matter."""
     _, before, after = app.builder.relations.get(pagename, (None, None, None))
     return {
         side: str(app.env.metadata[page].get("question", "")) if page else ""

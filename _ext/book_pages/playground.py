@@ -1,7 +1,8 @@
-"""Provide the playground with programs of the book, and with a text for books without Python in the page.
+"""Provide the playground with programs of the book, and with a text that is shown before its button appears.
 
-The element `<play-ground>` of a page contains a text for books built without Python in the page. In other books, its
-text names the requirements until ``live.js`` adds the button.
+In the source of a page, the element `<play-ground>` contains a text for books without Python in the page. In a book
+with Python in the page, the build replaces this text by one that names the requirements. ``live.js`` replaces that text
+by a button.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sphinx.application import Sphinx
 from .downloads import executed
 from .frame_words import say
 
-# pages whose stages the playground offers, in this order
+# the pages with the stages whose programs the playground offers, in this order
 PAGES = ("chapters/playground", "chapters/fifteen_confusions")
 PLACE = re.compile(r"(<play-ground\b[^>]*>).*?(</play-ground>)", re.DOTALL)
 NEEDS = "Here you can write a program and run it, in a browser that runs JavaScript and WebAssembly."
@@ -29,13 +30,13 @@ NEEDS = "Here you can write a program and run it, in a browser that runs JavaScr
 def offer_playground(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Replace the text of the element if the book has Python in the page."""
+    """Replace the text of the element `<play-ground>` if the book has Python in the page."""
     if app.config.live and "body" in context:
         context["body"] = PLACE.sub(rf"\1<p>{say(app, NEEDS)}</p>\2", context["body"])
 
 
 def write_programs(app: Sphinx, exception: Exception | None) -> None:
-    """Write the programs that the playground loads."""
+    """Write the file with the programs that the playground offers."""
     pages = [page for page in PAGES if page in app.env.all_docs]
     if exception is None and app.config.live and app.builder.format == "html" and pages:
         groups = [group_of(trace) for page in pages for trace in traces(executed(app) / f"{page}.ipynb")]
@@ -52,7 +53,7 @@ def traces(notebook: Path) -> Iterator[dict[str, Any]]:
 
 
 def group_of(trace: dict[str, Any]) -> dict[str, Any]:
-    """Return the programs of a stage with its title, in the format of ``playground.js``."""
+    """Return the title and the programs of a stage, in the format that ``playground.js`` reads."""
     device = "cpu" if trace["device"] == "cpu" else "gpu:sim"
     programs = [
         {

@@ -1,4 +1,4 @@
-"""Copy the files of recorded facts into the built book, and link the places where a page mentions them."""
+"""Turn each mention of a file of recorded facts into a link, and copy the linked files into the built book."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sphinx.application import Sphinx
 
 from .translated import book_of
 
-#: Matches a file of facts in inline code, for example `facts/views.json`.
+#: Matches the path of a file of facts, for example `facts/views.json`.
 CITED = re.compile(r"facts/[\w./-]+\.\w+")
-#: Matches a link to such a file in a built page.
+#: Matches a link to a file of facts in the HTML of a built page.
 LINKED = re.compile(r'href="(?:\.\./)*(facts/[\w./-]+)"')
 
 
 def link_facts(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
-    """Turn each file of facts that the page mentions in inline code into a link."""
+    """Turn each path of a file of facts that the page has in inline code into a link."""
     if app.builder.format != "html":
         return
     up = "../" * pagename.count("/")

@@ -13,8 +13,8 @@ from typing import NamedTuple
 FENCE = re.compile(r"(?P<ticks>`{3,})(?:\{(?P<name>[\w-]+)\})?")
 COLONS = re.compile(r":{3,}(?:\{(?P<name>[\w-]+)\})?")
 ITEM = re.compile(r"\s*(?:[*-]|\d+\.) ")
-DIGITS = 12  # the number of hexadecimal digits of a hash in the records
-LONGEST = 60  # the largest number of characters of a block's beginning, by which a reader recognizes the block
+DIGITS = 12  # the number of hexadecimal digits of a block's hash
+LONGEST = 60  # the largest number of characters of a block's beginning, which helps a reader to recognize the block
 
 
 class SourceBlock(NamedTuple):
@@ -38,7 +38,7 @@ class SourceBlock(NamedTuple):
 
 
 def blocks(markdown: str) -> list[SourceBlock]:
-    """Return the blocks of a page, its front matter first."""
+    """Return the blocks of a page in order. The first one is the front matter, if the page has any."""
     lines = markdown.splitlines()
     found: list[SourceBlock] = []
     at = 0
@@ -78,7 +78,7 @@ def _kind(lines: list[str]) -> str:
 
 
 def cell_parts(text: str) -> tuple[str, str]:
-    """Return the settings and the code of a cell."""
+    """Return the settings and the code of a cell, both as text."""
     lines = text.splitlines()[1:-1]
     end = 0
     if lines and lines[0] == "---":

@@ -1,15 +1,15 @@
 """The role ``{step}``, with which a paragraph refers to a step of the stage in its section.
 
-A paragraph or an item of a list begins with the mark of its step:
+A paragraph, or an item of a list, that refers to a step begins with a mark:
 
-* ``{step}`3` `` is the first step of line 3, and ``{step}`3#2` `` its second, as in a loop or in ``backward()``;
-  ``{step}`3#last` `` is the last step of the line;
-* ``{step}`end` `` is the last step of the program;
-* ``{step}`3 in LABEL` `` is line 3 of the program with this label in a comparison; without a label, it is a line of the
-  program that the stage shows first.
+* ``{step}`3` `` refers to the first step of line 3, ``{step}`3#2` `` to its second step, and ``{step}`3#last` `` to its
+  last. A line has several steps if it is in a loop or calls ``backward()``.
+* ``{step}`end` `` refers to the last step of the program.
+* ``{step}`3 in LABEL` `` refers to line 3 of the program that has this label in a comparison. A mark without a label
+  refers to the program that the stage shows first.
 
-The stage is the last one before the mark in the same section, or else the first one after it. The build reads the
-recording in the stage's HTML. A mark for which there is no stage, program or step causes a warning, which fails the
+The stage of a mark is the last stage before it in the same section, or else the first stage after it in the section.
+The build reads the recording in the HTML of the stage. If there is no such stage, program or step, a warning fails the
 build.
 """
 
@@ -50,11 +50,11 @@ class Moment(NamedTuple):
 
 
 class step_mark(nodes.inline):
-    """A node of the document for a mark. The attribute ``names`` has the mark's text in the source."""
+    """A mark in the tree of the document. The attribute ``names`` has the text of the mark in the source."""
 
 
 class StepRole(SphinxRole):
-    """Parse a mark."""
+    """Make a `step_mark` from a role ``{step}``."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         shown = step_mark("", in_language(self.env.app, self.text), names=self.text)
@@ -63,7 +63,7 @@ class StepRole(SphinxRole):
 
 
 def said(names: str) -> str:
-    """Return words for a mark, such as "line 3, second step". A mark that cannot be parsed is returned unchanged."""
+    """Return English words for a mark, such as "line 3, second step"; an unchanged mark if it cannot be parsed."""
     mark = MARK.fullmatch(names.strip())
     if mark is None:
         return names
@@ -90,10 +90,10 @@ def in_language(app: Sphinx, names: str) -> str:
 
 
 def moment_of(names: str, trace: Trace) -> Moment:
-    """Return the moment of a stage's recording that a mark refers to.
+    """Return the moment of the recording ``trace`` that a mark refers to.
 
     Raises:
-        ValueError: if the mark cannot be parsed, or if there is no such program, line or step.
+        ValueError: if the mark cannot be parsed, or if the recording has no such program, line or step.
     """
     mark = MARK.fullmatch(names.strip())
     if mark is None:
@@ -120,7 +120,7 @@ def moment_of(names: str, trace: Trace) -> Moment:
 
 
 def find_stages(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
-    """Set the attributes ``stage`` (a title), ``variant`` and ``step`` of each mark of a page."""
+    """Set the attributes ``stage`` (the title of the stage), ``variant`` and ``step`` of each mark of a page."""
     if app.builder.format != "html":
         return
     for mark, stage in marks(doctree):
@@ -140,14 +140,14 @@ def find_stages(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
 
 
 def marks(doctree: nodes.document) -> Iterator[tuple[step_mark, nodes.raw | None]]:
-    """Yield each mark of a page with its stage; None for a mark without a stage."""
+    """Yield each mark of a page with its stage, or with None if it has no stage."""
     found = doctree.findall(lambda node: isinstance(node, step_mark) or _is_stage(node))
     return pairs((node, section_of(node), isinstance(node, nodes.raw)) for node in found)
 
 
 def pairs(found: Iterable[tuple[Any, Any, bool]]) -> Iterator[tuple[Any, Any]]:
-    """Yield each mark with the last stage before it in its section, or else with the first stage after it, or else
-    None.
+    """Yield each mark with the last stage before it in its section or, if there is none, with the first stage after it
+    in its section. A mark in a section without a stage is yielded with None.
 
     Args:
         found: marks and stages in the order of the page, each with its section and with True if it is a stage.

@@ -1,7 +1,7 @@
-"""Draw a still picture of the step that a paragraph refers to, for readers without JavaScript, print and notebooks.
+"""Draw a still picture of the step that a paragraph refers to, for print, notebooks and readers without JavaScript.
 
-A mark (``step_mark``) is the place in a paragraph that refers to a step. mini-racer, an optional package with the
-JavaScript engine V8, runs the page's script to draw the picture.
+A paragraph refers to a step with a mark (``step_marks``). The script of the stage draws the picture. It runs in
+mini-racer, an optional package with the JavaScript engine V8.
 """
 
 from __future__ import annotations
@@ -20,15 +20,20 @@ from .step_marks import IN_SOURCE, STAGE, Moment, Trace, moment_of, pairs, said,
 
 WIDTH = 760  # the width of a picture in px
 IN_PAGE = '<noscript class="step-still"><figure class="step-still">{svg}</figure></noscript>'
-#: Matches a block of code, a heading, or a mark in the source of a page.
+#: Matches a fenced block, a heading, or a mark in the source of a page.
 _PART = re.compile(rf"^(`{{3,}}|:{{3,}}).*?^\1\s*$|^(?P<heading>#{{1,6}} )|(?P<mark>{IN_SOURCE.pattern})", re.M | re.S)
 _PARAGRAPH_END = re.compile(r"\s*(?:\n[ \t]*\n|\n[ \t]*(?:[*+-]|\d+\.) |\Z)")  # matches the end of a paragraph
 _MARKDOWN = re.compile(r"[\\\[\]*_`<>]")  # matches characters that have a meaning in Markdown
 
 
 def add_to_page(trace: Trace, named: Sequence[step_mark]) -> None:
-    """Put a still picture after each paragraph that begins with one of these marks. Do nothing if mini-racer is
-    not installed.
+    """Put a still picture of the step after each paragraph that begins with one of these marks of a stage.
+
+    Do nothing if mini-racer is not installed.
+
+    Args:
+        trace: the recording of the stage.
+        named: the marks.
     """
     for mark in named if picture.available() else ():
         svg = picture.svg(trace, mark["variant"], mark["step"], WIDTH)
@@ -37,7 +42,9 @@ def add_to_page(trace: Trace, named: Sequence[step_mark]) -> None:
 
 
 def add_to_notebook(notebook: NotebookNode, words: Callable[[str], str] = said) -> None:
-    """Replace each mark of an executed notebook by words for the step, and attach the step's picture to the cell.
+    """Replace each mark of an executed notebook by words for its step, and show the step's picture below the paragraph.
+
+    Without mini-racer, only the words are added.
 
     Args:
         notebook: the notebook to change.
@@ -59,17 +66,17 @@ def add_to_notebook(notebook: NotebookNode, words: Callable[[str], str] = said) 
 
 
 def as_file(svg: str) -> str:
-    """Return a picture for a file.
+    """Return a picture changed for use in a separate file.
 
-    The picture gets its own background, because the background of the document that will show it is unknown. It gets
-    no animations: if it were printed before it was on the screen, the elements that fade in would be missing.
+    The file has a background, because the background of the document that will show it is unknown. It has no
+    animations: if it were printed before it was on the screen, the elements that fade in would be missing.
     """
     still = svg.replace("</style>", ".memory-picture :is(.new,.flip){animation:none}</style>", 1)
     return still.replace("background:none", "background:var(--paper)", 1)
 
 
 def _attach(cell: NotebookNode, trace: Trace, moment: Moment) -> str:
-    """Attach the picture of a moment to a cell, and return the Markdown that shows it."""
+    """Attach the picture of a moment to a cell, and return the Markdown that shows the picture."""
     variant = trace["variants"][moment.variant]
     name = f"{variant['id']}-{moment.step + 1}.svg"
     svg = as_file(picture.svg(trace, *moment, WIDTH))

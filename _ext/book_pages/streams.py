@@ -1,7 +1,7 @@
 """Join the printed output of a cell.
 
-A kernel sends printed text in pieces, which a timer divides at arbitrary places. MyST-NB 1.4 inserts a line end between
-them, so pages differ from build to build. This module joins the pieces without a line end.
+A kernel sends printed text in pieces. A timer divides the text, so a piece can end anywhere. MyST-NB 1.4 inserts a line
+end between two pieces, so pages differ from build to build. This module joins the pieces without a line end.
 """
 
 from __future__ import annotations
@@ -26,5 +26,5 @@ def join_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
 
 
 def mend_joining() -> None:
-    """Replace MyST-NB's function for `nb_merge_streams`."""
+    """Replace the function that MyST-NB runs for its setting `nb_merge_streams` by `join_streams`."""
     myst_nb.core.render.coalesce_streams = join_streams

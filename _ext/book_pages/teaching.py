@@ -1,14 +1,15 @@
-"""Make slides for a class from the chapters, and papers: notes, hand-outs and sheets of questions with their answers.
+"""Make the slides and papers for a class of students: the speaker's notes, handouts, a sheet of questions, and its key.
 
-`book/class.json` lists the questions, stages and exercises of each part with their pages, and the minutes of a part.
-The build copies these pieces from the built pages, so slides, sheet and chapters always agree. If a page lacks a piece
-that the file lists, the build fails and lists the pieces of the page.
+`book/class.json` is the plan of the class. It lists, for each part of the class, a page, the minutes, and the pieces to
+show: questions, stages and exercises of the page, and programs that raise an error. The build copies the pieces from
+the built pages, so slides, papers and chapters always agree. If a page lacks a piece of the plan, the build fails, and
+the message lists the pieces that the page has.
 
 The slides use reveal.js, from the package sphinx-revealjs.
 
-An edition in another language has the same class if its folder has a translation of the plan, such as
-`zh/book/class.json`: the pieces come from the pages of the edition. It has no deck with PyTorch's names, and links to
-the English one.
+An edition in another language has the same class if its folder contains a translation of the plan, such as
+`zh/book/class.json`. The pieces are then copied from the pages of the edition. An edition has no slides with PyTorch's
+names, and links to the English ones instead.
 """
 
 from __future__ import annotations
@@ -39,12 +40,13 @@ from .translated import edition_of
 FOLDER = "slides"  # the folder of the slides in the built book
 REVEAL = ("dist/reveal.css", "dist/reveal.js", "LICENSE")
 TEMPLATES = Path(__file__).parent / "theme" / "teaching"
-# the library and the file of each deck, by the prefix of its handouts
+# The slides (a deck) exist in two versions. This maps the prefix of the names of a deck's papers to the library whose
+# names it uses and to the file of the slides.
 DECKS = {"": ("Paddle", "index.html"), "torch-": ("PyTorch", "torch.html")}
 
 
 def write_class(app: Sphinx, exception: Exception | None) -> None:
-    """Write the slides and the sheet of questions beside the pages."""
+    """Write the slides and papers of the class into a folder of the built book."""
     if exception or app.builder.format != "html":
         return
     plan = _plan(Path(app.srcdir), edition_of(app))
@@ -75,7 +77,7 @@ def write_class(app: Sphinx, exception: Exception | None) -> None:
 
 
 def _plan(source: Path, edition: Edition | None) -> dict[str, Any]:
-    """Return the plan of the class in the language of the pages; an empty dict if there is no plan."""
+    """Return the plan of the class in the language of the pages; an empty dict if this language has no plan."""
     if edition:
         return edition.data("class")
     path = source / PLAN
@@ -84,22 +86,22 @@ def _plan(source: Path, edition: Edition | None) -> dict[str, Any]:
 
 
 def _words_of_templates(edition: Edition | None, say: Say) -> dict[str, Any]:
-    """Return the values that every template gets and that depend on the language."""
+    """Return the values that depend on the language and that every template gets."""
     return {"say": say, "tag": edition.settings["tag"] if edition else "en", "words": WORDS if edition else ""}
 
 
 def _write_deck(
     write: Callable[..., None], prefix: str, plan: dict[str, Any], book: dict[str, BuiltPage], say: Say, other: str
 ) -> None:
-    """Write the slides of a class, and their papers: notes, sheet of questions, answers, and pages to hand out.
+    """Write the slides of a class and their papers: notes, a sheet of questions, its key, and handouts.
 
     Args:
         write: a function that writes a file from a template.
-        prefix: the prefix of the handouts' names.
+        prefix: the beginning of the names of the papers' files, a key of `DECKS`.
         plan: the plan of the class.
         book: the pages that the class shows.
-        say: a function that returns a text in the language of the pages.
-        other: a link to the slides with other names.
+        say: a function that translates a text into the language of the pages.
+        other: a link to the slides with the names of the other library.
     """
     names, index = DECKS[prefix]
     opening = say("The programs have the names of {names}. {other}.", names=names, other=other)
@@ -117,7 +119,7 @@ def _write_deck(
 
 
 def _aim(part: dict[str, Any]) -> str:
-    """Return the aim of a part with a small first letter, for the end of a sentence."""
+    """Return the aim of a part with a lower-case first letter, so that it can end a sentence."""
     return escape(part["aim"][0].lower() + part["aim"][1:])
 
 
@@ -146,7 +148,7 @@ def _slides(plan: dict[str, Any], book: dict[str, BuiltPage], opening: str, say:
                 continue
             drawn = class_papers.draw_program(plan.get("pictures", {}).get(words, []), page.language)
             piece_of_page = getattr(page, kind)(words)
-            if kind == "question":  # it has the number of the sheet
+            if kind == "question":  # a question has the same number as on the sheet of questions
                 piece_of_page.select_one(".mt-kind").string = say("Question {number}", number=next(asked))
             yield _piece(page, kind, piece_of_page, drawn)
     for name in plan["remember"]["pages"]:
@@ -158,7 +160,7 @@ def _slides(plan: dict[str, Any], book: dict[str, BuiltPage], opening: str, say:
 
 
 def _error(words: str, program: list[str]) -> str:
-    """Return a question about an error: its program with numbered lines, and the message without its explanation."""
+    """Return a question about an error, with the numbered lines of the program that raises it and with its message."""
     lines = "".join(f"<li><code>{escape(line)}</code></li>" for line in program)
     message = f"<p class='message'><code>{escape(class_papers.message_of(program))}</code></p>"
     return f"<h2>{prose(words)}</h2><ol class='program'>{lines}</ol>{message}"
@@ -166,7 +168,7 @@ def _error(words: str, program: list[str]) -> str:
 
 def _notes(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> Iterator[str]:
     """Yield the notes for the speaker: for each slide the minutes, the words to say, and the task of the class."""
-    slides, minute = count(3), 0  # after the title and the opening
+    slides, minute = count(3), 0  # the first part begins with slide 3, after the title and the opening stage
 
     def headed(kind: str, minutes: float, content: str, quiet: float = 0) -> str:
         nonlocal minute
@@ -209,7 +211,7 @@ def _notes(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> Iterat
 
 
 def _opening_note(opening: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> str:
-    """Return the note for the stage on the wall while people arrive, which has no minutes of the class."""
+    """Return the note for the opening stage. It is shown while people arrive, so it takes no minutes of the class."""
     trace = json.loads(book[opening["page"]].stage(opening["stage"]).script.string)
     task = _do(say("While people arrive. Let everybody write down an answer before you step."))
     heading = say("Slide 2, before the class: {kind}", kind=say("stage"))
@@ -217,7 +219,7 @@ def _opening_note(opening: dict[str, Any], book: dict[str, BuiltPage], say: Say)
 
 
 def _error_note(words: str, program: list[str], quiet: float, say: Say) -> str:
-    """Return the note for an error: the question and the program, and the task of the class."""
+    """Return the note for an error: the question about it, the program that raises it, and the task of the class."""
     lines = f"<pre>{escape(chr(10).join(program))}</pre>"
     task = say("Let them guess for {minutes}, and do not say who is right.", minutes=_minutes(quiet, say))
     return f"<p>{prose(words)}</p>\n{lines}\n{_do(task)}"
@@ -227,12 +229,12 @@ def _note(page: BuiltPage, kind: str, words: str, quiet: float, say: Say, before
     """Return the note for a question, a stage or an exercise.
 
     Args:
-        page: the page of the piece.
-        kind: its kind.
-        words: the words by which it is found.
-        quiet: the minutes in which nobody speaks.
-        say: a function that returns a text in the language of the pages.
-        before_stage: True if the next slide has a stage, which shows the answer to a question.
+        page: the page with the piece.
+        kind: the kind of the piece: "question", "stage" or "exercise".
+        words: the words by which the piece is found on the page.
+        quiet: the minutes in which the speaker does not speak, because the class works or guesses.
+        say: a function that translates a text into the language of the pages.
+        before_stage: True if the next slide has a stage. If the piece is a question, this stage shows its answer.
     """
     if kind == "question":
         question = page.question(words)
@@ -273,10 +275,10 @@ def _minutes(number: float, say: Say) -> str:
 
 
 def _piece(page: BuiltPage, kind: str, piece: Tag, drawn: str = "") -> str:
-    """Return the slide of a piece of a page.
+    """Return the slide of a piece of a page. ``drawn`` is the HTML of a picture below the piece.
 
-    A stage that records operations for backward also draws their history. Its slide has the attribute `data-history`,
-    for which the style sheet leaves more room.
+    If a program of a stage records operations for backward, the stage also draws their history. The slide then has the
+    attribute `data-history`, and the style sheet enlarges the stage less, so that the history fits.
     """
     slide = _slide(_own_links(piece, page) + drawn, kind)
     if kind != "stage":
@@ -297,7 +299,7 @@ def _own_links(piece: Tag | str, page: BuiltPage) -> str:
 
 
 def _sheet(book: dict[str, BuiltPage], *, answers: bool) -> str:
-    """Return the questions of the numbered chapters with their options, or their answers with the reasons."""
+    """Return the questions of all numbered chapters with their options, or if ``answers`` their answers and reasons."""
     sections = []
     for page in book.values():
         if re.search(r"/\d\d_", page.name) and (asked := page.questions):
@@ -321,7 +323,7 @@ def _answer(question: Tag) -> str:
 
 
 def _write(folder: Path, known: dict[str, Any], name: str, template: str, **parts: str) -> None:
-    """Write the file ``name`` from a template; ``parts`` are the pieces of HTML that the template places."""
+    """Write the file ``name`` from a template. ``known`` has values for all templates, ``parts`` those for this one."""
     loaded = Environment(loader=FileSystemLoader(TEMPLATES), keep_trailing_newline=True).get_template(template)
     (folder / name).write_text(loaded.render(**known, **parts), encoding="utf-8")
 

@@ -1,12 +1,12 @@
 """Link the first use of a term in each chapter and guide to its entry in the glossary.
 
-The terms are in ``book/glossary.json``, which the page of the glossary shows. Only prose gets links, but not headings,
-code, links or outputs of cells. A word that also has an everyday meaning, such as "copy", is linked only in the chapter
-that explains it and in later chapters.
+The terms are in ``book/glossary.json``, which the page of the glossary shows. Only prose gets links; headings, code,
+tables, links and outputs of cells get none. A word that also has an everyday meaning, such as "copy", is linked only in
+the chapter that explains it and in later chapters.
 
-A page of the Chinese edition has links from the Chinese terms. Chinese has no spaces between words, and a term of one
-character, such as that for "block", also occurs inside many other words. Such a term is linked only if the glossary
-lists it as a form.
+On a page of the Chinese edition, the Chinese terms get the links. Chinese has no spaces between words, so a term of one
+character, such as the term for "block", also matches inside many other words. A term of one character is linked only if
+the glossary lists it as a form.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ GLOSSARY = "chapters/E_glossary"
 READ = re.compile(r"chapters/[0-9a-z]")
 #: Matches a word of Chinese characters.
 CHINESE = re.compile(r"[\u4e00-\u9fff]{2,}")
-#: Matches the beginning of a form that is written without spaces.
+#: Matches a Chinese character. A form that begins with one is written without spaces around it.
 _CHARACTER = re.compile(r"[\u4e00-\u9fff]")
-#: Nodes that are not prose, or that are links already.
+#: The types of nodes inside which no term is linked, because they are not prose or already links.
 NOT_PROSE = (
     nodes.literal, nodes.literal_block, nodes.raw, nodes.reference, nodes.title, nodes.math, nodes.citation,
     nodes.citation_reference, nodes.table,
@@ -65,7 +65,10 @@ def link_terms(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
 
 
 def forms(term: dict[str, Any], code: str) -> list[str]:
-    """Return the forms of a term that are linked in a language; an empty list if the English word is not linked."""
+    """Return the forms of a term that are linked in a language.
+
+    If the list of English forms is empty, the term is linked in no language.
+    """
     if code != "zh" or not term["forms"]:
         return list(term["forms"])
     chinese = [term["chinese"]] if CHINESE.fullmatch(term["chinese"]) else []
@@ -73,12 +76,12 @@ def forms(term: dict[str, Any], code: str) -> list[str]:
 
 
 def _pattern(form: str) -> str:
-    """Return the pattern of a form: a whole English word, or Chinese characters in any position."""
+    """Return a pattern that matches an English form only as a whole word, and a Chinese form anywhere in the text."""
     return re.escape(form) if _CHARACTER.match(form) else rf"(?<![\w-]){re.escape(form)}(?![\w-])"
 
 
 def is_term_on(term: dict[str, Any], pagename: str) -> bool:
-    """True if a page may link the term. An everyday word is linked only in the chapter that explains it and later."""
+    """True if a page may link the term. An everyday word is not linked on pages before the chapter that explains it."""
     return not term.get("everyday") or pagename >= term["page"]
 
 

@@ -1,8 +1,9 @@
 """Connect the pages of an edition in another language with the English pages.
 
-* A section has the anchor of the English section in the same place, so links to it are the same in both languages.
-* A link to a page that is not translated leads to the English page, with a mark.
-* Every page links to itself in the other languages.
+* A section of a translated page has the same anchor as the section of the English page from which it is translated, so
+  links to the section are the same in both languages.
+* If a page is not translated, links to it lead to the English page. A class marks these links.
+* Every page links to its versions in the other languages.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .languages import Edition, contents, editions, page_in
 from .navigation import NOT_FOUND
 
 LOG = logging.getLogger(__name__)
-#: Matches a fenced block of a page, or one of its headings.
+#: Matches a fenced block or a heading of a page. Matching whole blocks keeps lines of code from being read as headings.
 FENCE_OR_HEADING = re.compile(
     r"^(?P<fence>`{3,}).*?^(?P=fence)\s*$|^(?P<heading>#{1,6} [^\n]+)$", re.MULTILINE | re.DOTALL
 )
@@ -35,18 +36,18 @@ LINK = re.compile(r"(?P<path>[^#]+)\.md(?:#(?P<place>.+))?")
 
 
 class Heading(NamedTuple):
-    anchor: str  # the id of the heading's section
-    slug: str  # the name of the heading in links of the sources
+    anchor: str  # the id of the heading's section in HTML
+    slug: str  # the name of the heading in links in the Markdown sources
 
 
 @dataclass(frozen=True)
 class Version:
-    """This page in another language."""
+    """A version of a page in another language."""
 
     tag: str  # the language tag in HTML
-    name: str
-    address: str
-    note: str = ""  # if the language lacks the page: a sentence about it. The address is then that of the first page
+    name: str  # the language
+    address: str  # of the version or, if the page is not translated, of the first page in that language
+    note: str = ""  # a sentence for readers if the page is not translated, otherwise empty
 
 
 def book_of(app: Sphinx) -> Path:
@@ -64,7 +65,7 @@ def edition_of(app: Sphinx) -> Edition | None:
 
 
 def headings(markdown: str) -> list[Heading]:
-    """Return the headings of an English page with the anchors that they get in its build."""
+    """Return the headings of an English page, with the anchors that Sphinx gives them when it builds the page."""
     found = [match["heading"] for match in FENCE_OR_HEADING.finditer(markdown) if match["heading"]]
     settings = {"myst_heading_anchors": 3, "report_level": 5, "doctitle_xform": False}
     settings["auto_id_prefix"] = "id"  # the prefix that Sphinx uses for a title that occurs twice
@@ -77,7 +78,7 @@ def headings(markdown: str) -> list[Heading]:
 class SameAnchors(SphinxTransform):
     """Give the sections of a translated page the anchors of the English page's sections, in order.
 
-    If the numbers of headings differ, a warning fails the build.
+    If the two pages have different numbers of headings, a warning fails the build.
     """
 
     default_priority = 200  # runs before links inside the page are resolved
@@ -131,7 +132,7 @@ def _is_in_output(node: nodes.Node) -> bool:
 
 
 class EnglishPages(SphinxPostTransform):
-    """Let links to pages that are not translated lead to the English pages."""
+    """Replace links to pages that are not translated by links to the English pages."""
 
     default_priority = 8  # runs before MyST reports that it does not find the page
 
@@ -150,14 +151,14 @@ class EnglishPages(SphinxPostTransform):
 
 
 def english_address(node: addnodes.pending_xref, missing: set[str]) -> str | None:
-    """Return the address of the English page for a link to a missing page, relative to the site's root.
+    """Return the address of the English page to which a link to an untranslated page shall lead.
 
     Args:
         node: the link, which is not resolved yet.
         missing: the pages that are not translated.
 
     Returns:
-        The address; None if the link refers to another page.
+        The address, relative to the site's root; None for any other link.
     """
     if node.get("refdomain") == "doc":
         page, place = node["reftarget"], node.get("reftargetid")
@@ -187,7 +188,9 @@ def _normal(path: PurePosixPath) -> str:
 def offer_languages(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Add the language of the page, and its versions in other languages, to the context of its template."""
+    """Add the language of a page, the versions of the page in other languages, and related values to the context of
+    the page's template.
+    """
     own = edition_of(app)
     context["tag"] = own.settings["tag"] if own else app.config.language
     behind = own.changed(pagename) if own and doctree is not None else []
@@ -203,7 +206,7 @@ def versions(book: Path, own: Edition | None, page: str, is_source: bool, root: 
         book: the folder of the whole book.
         own: the edition that the page belongs to; None for English.
         page: the name of the page, for example "chapters/03_views".
-        is_source: False for a page that every edition has, such as the search.
+        is_source: False for a page that every edition has and that has no source, such as the search page.
         root: the name of the first page.
     """
     if page == NOT_FOUND:  # it is shown at any address, so its own address is unknown
