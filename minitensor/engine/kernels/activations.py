@@ -111,13 +111,13 @@ def softmax_arguments(axis: Any) -> tuple[Any, ...]:
     return (axis_argument("softmax", axis),)
 
 
-#: The size in bytes of the parts that :func:`blocks` returns. The temporaries of a part have the same size and fit into
-#: the processor's cache: a softmax of 4096 x 2048 takes 23 to 25 ms in parts, and 26 ms in one pass.
+#: The size in bytes of the parts that :func:`blocks` returns. A temporary array for one part is equally large and fits
+#: into the processor's cache: a softmax of 4096 x 2048 takes 23 to 25 ms in parts, and 26 ms in one pass.
 BLOCK = 1 << 19
 
 
 def blocks(a: Array, axis: int) -> list[slice]:
-    """Return slices of the first dimension of ``a``, for functions that make several passes along ``axis``."""
+    """Return slices that divide the first dimension of ``a``, for functions with several passes along ``axis``."""
     if type(a) is not np.ndarray or a.nbytes <= BLOCK or a.ndim < 2 or axis % a.ndim == 0:
         return [slice(None)]
     step = max(1, BLOCK * len(a) // a.nbytes)

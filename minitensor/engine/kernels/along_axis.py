@@ -1,9 +1,9 @@
 """Read and write single elements along an axis: the index has as many dimensions as the array.
 
-With ``broadcast``, the index is broadcast to the other dimensions of the array; without it, the index may be shorter
-than the array along these dimensions. With ``include_self``, the old element at a position is combined with the values
-for this position. ``flat`` contains the positions of the indexed elements in the flattened array, in the order of the
-index.
+If ``broadcast`` is true, the index is broadcast along all other dimensions of the array; if it is false, the index may
+be shorter than the array along these dimensions. If ``include_self`` is true, the old element at a position is combined
+with the values for this position. ``flat`` contains the positions of the indexed elements in the flattened array, in
+the order of the index.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def dim_argument(dim: Any) -> tuple[Any, ...]:
 
 
 def spread_index(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) -> Array:
-    """Check the index, broadcast it to the other dimensions of ``shape`` if requested, and make it non-negative.
+    """Return the index without negative numbers; if ``broadcast`` is true, broadcast it along the other dimensions.
 
     Raises:
         IndexError, ValueError: if there is no such axis or element, or the shapes do not fit.
@@ -80,7 +80,7 @@ def positions(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) 
 
 
 def lined_up(values: Array, wanted: tuple[int, ...], broadcast: bool) -> Array:
-    """Return ``values`` in the shape ``wanted`` of the index: broadcast to it, or cut to it without ``broadcast``."""
+    """Return ``values`` in the shape ``wanted`` of the index: broadcast, or cut to it if ``broadcast`` is false."""
     if not broadcast and values.ndim == len(wanted) and values.size != 1:
         if any(have < need for have, need in zip(values.shape, wanted, strict=True)):
             raise ValueError(f"values of shape {list(values.shape)} are fewer than the index of shape {list(wanted)}")
@@ -94,7 +94,7 @@ def lined_up(values: Array, wanted: tuple[int, ...], broadcast: bool) -> Array:
 
 
 def cells(array: Array, flat: Array) -> tuple[Array, Any]:
-    """Return an array and an index into it, which together address the positions ``flat`` of ``array``."""
+    """Return an array and an index into it that selects the elements at the positions ``flat`` of ``array``."""
     if array.flags.c_contiguous:
         return array.reshape(-1), flat
     return array, (np.unravel_index(flat, array.shape) if flat.size else np.zeros_like(flat))
@@ -108,7 +108,7 @@ def take_along_axis(a: Array, index: Array, axis: int, broadcast: bool) -> Array
 
 
 def spread_array(a: Array, index: Array, axis: int) -> Array:
-    """Broadcast the dimensions of length 1 in ``a`` to those of the index, as reading with ``broadcast`` does."""
+    """Broadcast ``a`` along its dimensions of length 1, except for ``axis``, to the lengths of the index."""
     axis = from_front(axis, a.ndim)
     wanted = [n if n != 1 else m for n, m in zip(a.shape, index.shape, strict=True)]
     wanted[axis] = a.shape[axis]
@@ -122,7 +122,7 @@ def taken(a: Array, flat: Array) -> Array:
 
 
 def _prepare(a: Array, index: Array, values: Array, axis: int, broadcast: bool, out: Array | None) -> Any:
-    """Return the target of a write, and the positions ``flat`` in it and the values, both in one dimension."""
+    """Return the target of a write, the positions ``flat`` in the target, and the values, which are flattened, too."""
     flat, shape = positions(index, a.shape, axis, broadcast)
     values = lined_up(beside(values, a), shape, broadcast)
     target = a.copy() if out is None else out
@@ -134,7 +134,7 @@ def _prepare(a: Array, index: Array, values: Array, axis: int, broadcast: bool, 
 def put_along_axis(
     a: Array, index: Array, values: Array, axis: int, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with ``values`` at the positions that ``index`` lists; if one is listed twice, its last value counts."""
+    """``a``, with ``values`` at the positions that ``index`` lists, the last value if a position is listed twice."""
     out, flat, values = _prepare(a, index, values, axis, broadcast, out)
     where, at = cells(out, flat)
     if flat.size:
@@ -163,7 +163,7 @@ def _accumulate(ufunc: Any, start: Any, out: Array, flat: Array, values: Array, 
 
 
 def _combine(ufunc: Any, flat: Array, values: Array) -> tuple[Array, Array]:
-    """Combine the values of each position by ``ufunc``; return an index into ``flat`` and a result for each position.
+    """Combine the values of each position by ``ufunc``; return, for each position, an index into ``flat`` and a result.
 
     This function is for devices, because CuPy has no multiply.at, and its maximum.at and minimum.at round float64 and
     ignore nan. The values are sorted by position. Each value is combined with the one before it at the same position,
@@ -181,7 +181,7 @@ def _combine(ufunc: Any, flat: Array, values: Array) -> tuple[Array, Array]:
 
 
 def turns_of(flat: Array) -> list[Array]:
-    """Divide the indices of ``flat`` into groups: the k-th group has the k-th occurrence of every position."""
+    """Divide the indices into ``flat`` into groups: the k-th group has the k-th occurrence of every position."""
     order = np.argsort(flat, kind="stable")
     in_order = flat[order]
     new = np.ones_like(flat, dtype=np.bool_)
@@ -217,7 +217,7 @@ def _limit_of(dtype: np.dtype, lowest: bool) -> Any:
 def put_along_axis_amax(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, where each element that ``index`` lists is the largest of its ``values``."""
+    """``a``, with the largest of its ``values`` at each element that ``index`` lists."""
     out, flat, values = _prepare(a, index, values, axis, broadcast, out)
     return _accumulate(np.maximum, _limit_of(out.dtype, True), out, flat, values, include_self)
 
@@ -225,13 +225,13 @@ def put_along_axis_amax(
 def put_along_axis_amin(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, where each element that ``index`` lists is the smallest of its ``values``."""
+    """``a``, with the smallest of its ``values`` at each element that ``index`` lists."""
     out, flat, values = _prepare(a, index, values, axis, broadcast, out)
     return _accumulate(np.minimum, _limit_of(out.dtype, False), out, flat, values, include_self)
 
 
 def counts(flat: Array, include_self: bool) -> Array:
-    """Return, for every entry of ``flat``, the number of values at its position; one more with ``include_self``."""
+    """Return, for every entry of ``flat``, the number of values for its position, plus 1 if ``include_self``."""
     number = np.zeros_like(flat, shape=(int(flat.max()) + 1,))
     add_at(number, flat, np.ones_like(flat))
     return number[flat] + int(include_self)
@@ -240,7 +240,7 @@ def counts(flat: Array, include_self: bool) -> Array:
 def put_along_axis_mean(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, where each element that ``index`` lists is the mean of its ``values``."""
+    """``a``, with the mean of its ``values`` at each element that ``index`` lists."""
     if a.dtype not in FLOATS:
         if out is not None:
             raise TypeError(f"a mean cannot be stored in dtype {out.dtype.name}, and the dtype never changes in place")
@@ -259,7 +259,7 @@ def put_along_axis_mean(
 
 
 def scatter_add(a: Array, index: Array, src: Array, dim: int, out: Array | None = None) -> Array:
-    """``a``, with the part of ``src`` that the index covers added at the elements that the index lists."""
+    """``a``, with ``src`` added at the elements that ``index`` lists. Elements beyond the index's shape are ignored."""
     if src.ndim != index.ndim:
         raise ValueError(
             f"index and src must have the same number of dimensions; their shapes are {list(index.shape)} and "

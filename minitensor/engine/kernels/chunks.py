@@ -6,8 +6,8 @@ the previous step in the cache instead of in memory; several threads compute at 
 written into a buffer that was used before (:mod:`minitensor.engine.device.host_buffer_cache`).
 
 * The result is bitwise the same, because numpy computes an element independently of its position in an array.
-* Some arrays are computed in one call instead: arrays that are not in C order, GPU arrays, integers, and operands that
-  overlap the written array at other positions.
+* One call computes everything if an operand is not in C order, is on a GPU, holds integers, or overlaps the written
+  array at other positions.
 * An in-place operation that fails has written nothing, unless memory runs out in a later chunk. The first chunk is
   computed before the others and raises all errors about shapes, dtypes and arguments. If memory runs out for a
   temporary of a later chunk, the only guarantee is that all threads have stopped writing. An interrupt is delayed until
@@ -38,11 +38,11 @@ class Large:
     """The size of results that are computed in chunks, and the sizes of the chunks.
 
     Attributes:
-        nbytes: results of at least this many bytes are computed in chunks. For smaller ones, starting a thread takes
-            longer than it saves.
-        chunk: the bytes of the result in one chunk, for an operation of several steps. With two operands and a
-            temporary, a chunk uses 1 MiB. With smaller chunks, the calls of numpy take a larger share of the time.
-        long: the bytes of the result in one chunk, for an operation that numpy computes in one step.
+        nbytes: results of at least this many bytes are computed in chunks. For smaller results, starting a thread takes
+            longer than the thread saves.
+        chunk: for an operation of several steps, the bytes of the result in one chunk. With two operands and a
+            temporary array, a chunk uses 1 MiB. With smaller chunks, calling numpy takes a larger share of the time.
+        long: for an operation that numpy computes in one step, the bytes of the result in one chunk.
     """
 
     __slots__ = ("nbytes", "chunk", "long")
@@ -55,8 +55,8 @@ class Large:
 
 large = Large()
 
-#: Functions that cannot write into an ``out`` other than their operand: they have no ``out``, write only some of its
-#: elements, or compute differently.
+#: Functions whose ``out``, if they have one, must be their operand: with another array they would write only some of
+#: its elements, or compute the result in another way.
 _NEED_THEIR_OPERAND = frozenset({activations.thresholded_relu, elementwise.negative, elementwise.copy})
 
 _ONE_STEP = frozenset({elementwise.relu, elementwise.square, elementwise.clip, elementwise.reciprocal})
@@ -86,7 +86,7 @@ class Parts:
         self.step = max(chunk // each & -64, 64) if self._flat else max(chunk // each, 1)
 
     def _line(self, array: Array) -> tuple[Array, bool]:
-        """Return ``array`` in the form to cut, and True if it is cut. If not, every part uses all of it."""
+        """Return ``array`` in the form to cut, and True if it is cut; otherwise, every part uses the whole array."""
         if not self._flat:
             return array, array.ndim == len(self.shape) and array.shape[0] > 1
         if array.size > 1:
@@ -94,13 +94,13 @@ class Parts:
         return (array if array.ndim == 0 else array.reshape(1)), False
 
     def write_into(self, out: Array) -> None:
-        """Set the array to write. From now on, :meth:`at` also returns its parts."""
+        """Set ``out`` as the array to write, of which :meth:`at` then also returns a part."""
         self._out = out.reshape(-1) if self._flat else out
         # A function may test whether an operand is the array that it writes, so use the same object for both.
         self._lines = [(self._out, True) if same_layout(line, self._out) else (line, cut) for line, cut in self._lines]
 
     def at(self, start: int) -> tuple[list[Any], Any]:
-        """Return the parts of the arrays and of the written array that begin at ``start``."""
+        """Return the parts that begin at ``start``: a list of those of the operands, and that of the written array."""
         stop = start + self.step
         out = None if self._out is None else self._out[start:stop]
         return [out if line is self._out else line[start:stop] if cut else line for line, cut in self._lines], out
@@ -188,7 +188,7 @@ def _compute_new(forward: Callable[..., Array], parts: Parts, arguments: tuple[A
 
 
 def _compute_rest(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...], copied: bool) -> None:
-    """Compute all parts but the first. ``copied``: True if ``forward`` has no ``out``, so its results are copied."""
+    """Compute all parts but the first. If ``copied`` is true, ``forward`` gets no ``out``, and its result is copied."""
 
     def compute(start: int) -> None:
         operands, out = parts.at(start)

@@ -22,7 +22,7 @@ def diagonal_argument(diagonal: Any) -> tuple[Any, ...]:
 
 
 def above(a: Array, diagonal: int) -> Array:
-    """Return a mask of the matrices in the last two dimensions of ``a``: True for cells above ``diagonal``."""
+    """Return a mask for the matrices in the last two dimensions of ``a``: True at the cells above ``diagonal``."""
     if a.ndim < 2:
         raise ValueError(f"x must have at least two dimensions, but its shape is {list(a.shape)}")
     rows, columns = (np.arange(n, like=a) for n in a.shape[-2:])
@@ -56,7 +56,7 @@ def fill_diagonal_arguments(value: Any, offset: Any, wrap: Any) -> tuple[Any, ..
 
 
 def main_diagonal(a: Array, offset: int, wrap: bool) -> tuple[Array, ...]:
-    """Return an index of the main diagonal, moved by ``offset`` columns, without the cells outside the array."""
+    """Return an index of the main diagonal moved by ``offset`` columns, except for its cells outside the array."""
     shape = a.shape
     if len(shape) < 2:
         raise ValueError(f"x must have at least two dimensions, but its shape is {list(shape)}")
@@ -92,7 +92,7 @@ def matrix_diagonal_arguments(offset: Any, dim1: Any, dim2: Any) -> tuple[Any, .
 
 
 def matrix_diagonal(a: Array, offset: int, dim1: int, dim2: int) -> tuple[Array, tuple[Any, ...]]:
-    """Return ``a`` with the two dimensions of its matrices last, and the index of their diagonal."""
+    """Return ``a`` with ``dim1`` and ``dim2`` as the last two dimensions, and the index of its matrices' diagonals."""
     if a.ndim < 2:
         raise ValueError(f"x must have at least two dimensions, but its shape is {list(a.shape)}")
     dim1, dim2 = from_front(dim1, a.ndim), from_front(dim2, a.ndim)
@@ -106,7 +106,7 @@ def matrix_diagonal(a: Array, offset: int, dim1: int, dim2: int) -> tuple[Array,
 
 
 def diagonal_of(a: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """The diagonals of the matrices in the dimensions ``dim1`` and ``dim2``, in the last dimension of a new array."""
+    """A new array whose last dimension holds the diagonals of the matrices in the dimensions ``dim1`` and ``dim2``."""
     matrices, at = matrix_diagonal(a, offset, dim1, dim2)
     return matrices[at].copy()
 
@@ -123,7 +123,7 @@ def fill_diagonal_tensor(a: Array, b: Array, offset: int, dim1: int, dim2: int, 
 
 
 def diag_embed(a: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """Matrices in ``dim1`` and ``dim2`` of a new array, with ``a`` on their diagonals and 0 elsewhere."""
+    """A new array of matrices in its dimensions ``dim1`` and ``dim2``: ``a`` is on their diagonals, and 0 elsewhere."""
     if a.ndim == 0:
         raise ValueError("x must have at least one dimension, but its shape is []")
     shape = list(a.shape[:-1])

@@ -15,7 +15,7 @@ from minitensor.engine.kernels.numbers import number, refuse_bools, stored, with
 
 Array = np.ndarray
 
-#: For each dtype, an array with 0, because converting a Python number would take 200 ns at every call.
+#: For each dtype, an array with a 0, because to convert a Python number at every call would take 200 ns.
 _ZEROS = ByNumpyDType(lambda dtype: np.zeros((), dtype.numpy))
 
 
@@ -145,7 +145,7 @@ def fill_arguments(value: Any) -> tuple[Any, ...]:
 
 
 def fill(a: Array, value: Any, out: Array) -> Array:
-    """Set every element to ``value``, which is truncated for a dtype of integers."""
+    """Set every element to ``value``, which is truncated if the dtype is an integer dtype."""
     np.copyto(out, stored("fill_", value, a.dtype)[()])
     return out
 
@@ -157,7 +157,7 @@ def fill_zero(a: Array, out: Array) -> Array:
 
 
 def where(condition: Array, a: Array, b: Array, out: Array | None = None) -> Array:
-    """``a`` where ``condition``, else ``b``."""
+    """``a`` where ``condition`` is true, else ``b``."""
     if out is None:
         return np.where(condition, a, b)
     condition, b = (array.copy() if may_share(array, out) else array for array in (condition, b))

@@ -17,7 +17,7 @@ Array = np.ndarray
 
 
 def floating(a: Array, out: Array | None = None) -> Array:
-    """Return ``a``, or a float32 copy if ``a`` has no floats; then raise TypeError if ``out`` is given."""
+    """Return ``a`` if it has floats, else a float32 copy, or raise TypeError if ``out`` is given."""
     if a.dtype in FLOATS:
         return a
     if out is not None:
@@ -46,7 +46,7 @@ NO_BOUND = -math.inf
 
 
 def logit_arguments(eps: Any) -> tuple[Any, ...]:
-    """Check that ``eps`` is a number from 0 to 0.5. None is replaced by -inf, with which nothing is clipped."""
+    """Check that ``eps`` is a number from 0 to 0.5. Replace None by -inf, which clips nothing."""
     if eps is None or eps is NO_BOUND:
         return (NO_BOUND,)
     eps = number("logit", "eps", eps)
@@ -110,7 +110,10 @@ def nan_to_num_arguments(nan: Any, posinf: Any, neginf: Any) -> tuple[Any, ...]:
 
 @in_its_dtype
 def nan_to_num(a: Array, nan: float, posinf: float | None, neginf: float | None, out: Array | None = None) -> Array:
-    """``a`` with other numbers for nan, inf and -inf (None: the largest and the lowest number of the dtype)."""
+    """``a``, in which the argument ``nan`` replaces every nan, ``posinf`` every inf and ``neginf`` every -inf.
+
+    None means the largest or the lowest number of the dtype.
+    """
     if a.dtype not in FLOATS:
         return a.copy() if out is None else out
     limits = limits_of(a.dtype)

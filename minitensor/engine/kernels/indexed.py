@@ -25,7 +25,7 @@ Array = np.ndarray
 
 
 def whole(what: str, given: Any) -> int:
-    """Return an integer, which may be given as a tensor; raise TypeError for anything else."""
+    """Return ``given``, an integer or a tensor with one integer, as an int; raise TypeError for anything else."""
     try:
         return operator.index(given)
     except TypeError:
@@ -65,10 +65,10 @@ def from_front(axis: int, ndim: int) -> int:
 
 
 def checked(index: Array, length: int, axis: int) -> Array:
-    """Return ``index`` into a dimension of ``length`` as a new C-contiguous int64 array without negative numbers.
+    """Return ``index``, into a dimension of ``length``, as a new C-contiguous int64 array without negative numbers.
 
     Raises:
-        TypeError: if it does not hold integers.
+        TypeError: if ``index`` does not hold integers.
         IndexError: if an entry is out of range.
     """
     if index.dtype not in INDICES:
@@ -94,12 +94,12 @@ def _one_dimensional(index: Array) -> Array:
 
 
 def last_of_each(places: Array) -> Array:
-    """Return a mask of the last entry of each value in the one-dimensional ``places``."""
+    """Return a mask of the one-dimensional ``places``: True at the last occurrence of each value."""
     if not places.size:
         return np.zeros_like(places, dtype=np.bool_)
     turns = np.arange(places.size, like=places)
     if type(places) is np.ndarray:
-        # This array may be large, but most of its memory is not touched. Sorting a million places instead would take 50
+        # `seen` may be large, but most of its memory is not touched. To sort a million places instead would take 50
         # times as long.
         seen = np.empty_like(places, shape=(int(places.max()) + 1,))
         seen[places] = turns
@@ -110,7 +110,7 @@ def last_of_each(places: Array) -> Array:
 
 
 def turns_that_stay(array: Array, index: Any) -> tuple[Array, Array]:
-    """Number the elements of ``array[index]``; return the numbers and, for each, the highest one at its position.
+    """Number the elements of ``array[index]``; return the numbers, and which of them stays at each one's position.
 
     If an assignment ``array[index] = values`` lists a position twice, the value with the highest number stays.
     """
@@ -189,20 +189,20 @@ def index_add(a: Array, index: Array, value: Array, axis: int, alpha: Any, out: 
 
 
 #: The number of elements from which :func:`added_at` chooses the fastest method. For fewer elements, the choice takes
-#: longer than it saves.
+#: longer than the faster method saves.
 ADDED_FROM = 1 << 13
-#: The number of elements that are added at a time. For float32, their positions take twice as much memory as they do.
+#: The number of elements that are added at a time. The positions of float32 elements take twice the elements' memory.
 ADDED = 1 << 17
 
 
 def added_at(out: Array, places: Any, values: Array) -> None:
-    """Add ``values`` to ``out[places]``; for a position that is listed twice, add both values in order."""
+    """Add ``values`` to ``out[places]``. If a position is listed twice, both of its values are added, in order."""
     index = places if isinstance(places, tuple) else (places,)
     on_host = type(out) is np.ndarray
     if on_host and (values.size < ADDED_FROM or out.ndim == 1):
         add_at(out, index[0] if len(index) == 1 else index, values)
     elif len(index) == 1 and out.ndim > 1 and last_of_each(index[0]).all():
-        # If the positions are whole rows and each occurs once, this takes a tenth of the time of ufunc.at.
+        # If whole rows are added and each row is listed once, this takes a tenth of the time of ufunc.at.
         out[index[0]] = out[index[0]] + values
     elif on_host:
         _add_in_memory(out, index, values)
@@ -215,7 +215,7 @@ def added_at(out: Array, places: Any, values: Array) -> None:
 
 
 def _add_in_memory(out: Array, index: tuple[Array, ...], values: Array) -> None:
-    """Add at positions in the memory that ``out`` spans, because numpy is faster with one-dimensional arrays.
+    """Add in the memory that ``out`` spans, as a one-dimensional array, because numpy adds faster to such arrays.
 
     Adding 4096 rows of 64 elements to 10,000 rows takes 0.7 ms instead of 2.9 ms.
     """
@@ -245,7 +245,10 @@ def index_fill(a: Array, index: Array, value: Array, axis: int, out: Array | Non
 
 
 def scatter(a: Array, index: Array, updates: Array, overwrite: bool, out: Array | None = None) -> Array:
-    """``a``, with ``updates`` in its rows at ``index``; without ``overwrite``, each row is the sum of its updates."""
+    """``a``, with ``updates`` in the rows that ``index`` lists.
+
+    If ``overwrite`` is false, each of these rows is the sum of its updates; otherwise, it is the last of them.
+    """
     if a.ndim == 0:
         raise ValueError("a tensor without dimensions has no rows")
     rows = checked(_one_dimensional(index), a.shape[0], 0)
@@ -271,7 +274,7 @@ def scatter(a: Array, index: Array, updates: Array, overwrite: bool, out: Array 
 
 
 def places_of(rows: Array, shape: tuple[int, ...], depth: int) -> tuple[Array, ...]:
-    """Return the flat positions ``rows`` in the first ``depth`` dimensions of ``shape`` as one index per dimension."""
+    """Convert ``rows``, flat positions in the first ``depth`` dimensions of ``shape``, to one index per dimension."""
     length = int(np.prod(shape[:depth], dtype=np.int64))
     flat = checked(rows, length, 0)
     return (flat,) if depth == 1 else np.unravel_index(flat, shape[:depth])

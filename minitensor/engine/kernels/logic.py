@@ -32,7 +32,7 @@ def left_shift(a: Array, b: Array, is_arithmetic: bool, out: Array | None = None
 
 
 def right_shift(a: Array, b: Array, is_arithmetic: bool, out: Array | None = None) -> Array:
-    """The bits of ``a`` shifted right by ``b``. An arithmetic shift repeats the sign bit, any other inserts 0."""
+    """The bits of ``a`` shifted right by ``b``. Copies of the sign bit enter in an arithmetic shift, else zeros."""
     _check_shift(a, b)
     if is_arithmetic:
         return np.right_shift(a, b, out=out)

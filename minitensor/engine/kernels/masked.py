@@ -33,7 +33,7 @@ def over(mask: Array, shape: tuple[int, ...]) -> Array:
 
 
 def masked_scatter(a: Array, mask: Array, value: Array, out: Array | None = None) -> Array:
-    """``a``, with the first elements of ``value`` where ``mask`` is true, in the order of the elements."""
+    """``a``, whose elements where ``mask`` is true are replaced, one after the other, by the first of ``value``."""
     mask = over(mask, a.shape)
     needed = int(np.count_nonzero(mask))
     if value.size < needed:

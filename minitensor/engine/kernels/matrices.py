@@ -66,7 +66,7 @@ def baddbmm_arguments(beta: Any, alpha: Any) -> tuple[Any, ...]:
 
 
 def addmm(c: Array, a: Array, b: Array, beta: Any, alpha: Any, out: Array | None = None) -> Array:
-    """``beta * c + alpha * (a @ b)`` for matrices. If beta is 0, ``c`` is ignored, even if it has nan."""
+    """``beta * c + alpha * (a @ b)`` for matrices. If beta is 0, ``c`` is ignored, even if it contains nan."""
     return _add_product(c, a, b, beta, alpha, 2, out)
 
 
@@ -157,7 +157,7 @@ def _scale_factors(a: Array, p: float, axis: int, max_norm: float) -> Array:
 
 
 def renorm(a: Array, p: float, axis: int, max_norm: float, out: Array | None = None) -> Array:
-    """``a``, with every slice along ``axis`` scaled down to a p-norm of ``max_norm`` if its norm is above that."""
+    """``a``, with every slice along ``axis`` scaled down to the p-norm ``max_norm`` if its own p-norm is larger."""
     axis = from_front(axis, a.ndim)
     factors = _scale_factors(a if a.dtype in FLOATS else a.astype(np.float64), p, axis, max_norm)
     with np.errstate(all="ignore"):
@@ -165,7 +165,7 @@ def renorm(a: Array, p: float, axis: int, max_norm: float, out: Array | None = N
 
 
 def embedding_renorm(index: Array, weight: Array, max_norm: float, norm_type: float, out: Array) -> Array:
-    """``weight``, with each row that ``index`` lists scaled down to the norm ``max_norm`` if its norm is above that."""
+    """``weight``, with each row that ``index`` lists scaled down to the norm ``max_norm`` if its own norm is larger."""
     if weight.ndim != 2 or weight.dtype not in FLOATS:
         raise ValueError(
             f"weight must be a matrix of floats, but its shape is {list(weight.shape)} and its dtype "

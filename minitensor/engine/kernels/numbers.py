@@ -20,8 +20,8 @@ def number(op: str, name: str, given: Any) -> int | float:
     """Return ``given`` as a Python number.
 
     Raises:
-        TypeError: if it is not one number, or if it is a tensor that requires a gradient.
-        ValueError: if it is an integer beyond the largest float.
+        TypeError: if ``given`` is not one number, or is a tensor that requires a gradient.
+        ValueError: if ``given`` is an integer beyond the largest float.
     """
     if not getattr(given, "stop_gradient", True):
         raise TypeError(
@@ -53,7 +53,7 @@ def without_fraction(n: int | float) -> int | float:
 
 
 def stored(op: str, value: int | float, dtype: np.dtype) -> Array:
-    """Return a number as an array of ``dtype``, truncated for integers; raise ValueError if it does not fit."""
+    """Return ``value`` as an array of ``dtype``; an integer dtype truncates. Raise ValueError if it does not fit."""
     try:
         if dtype in INTEGERS:
             value = int(value)
@@ -63,7 +63,7 @@ def stored(op: str, value: int | float, dtype: np.dtype) -> Array:
 
 
 def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:
-    """Convert an array to ``dtype``, truncated for integers; raise ValueError if an element does not fit."""
+    """Convert ``array`` to ``dtype``; an integer dtype truncates. Raise ValueError if an element does not fit."""
     if dtype in INTEGERS and array.dtype != dtype and array.size and array.dtype.kind != "b":
         lowest, highest = array.min().item(), array.max().item()
         bounds = np.iinfo(dtype)
@@ -76,7 +76,7 @@ def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:
 
 
 def overwrite(target: Array, numbers: Array) -> None:
-    """Assign ``target[...] = numbers``, even if both share memory.
+    """Assign ``target[...] = numbers`` correctly even if both share memory.
 
     numpy misses some overlaps, for example if a row is overwritten with a column that crosses it.
     """

@@ -1,6 +1,7 @@
 """Fill an array with random numbers, drawn in the order of its elements.
 
-The numbers are drawn from the generator that ``minitensor.seed`` restarts, into a dense array without a copy.
+The numbers are drawn from the generator that ``minitensor.seed`` restarts. It writes them directly into the array if
+this is a contiguous host array of float32 or float64; otherwise they are copied into the array.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def need_writeable(out: Array, only_floats: bool = True) -> None:
 
 
 def _draw(draw: Callable[..., Array], out: Array) -> Array:
-    """Fill ``out`` by calling ``draw``, a generator's method with the parameters ``size``, ``dtype`` and ``out``."""
+    """Fill ``out`` by calling ``draw``, a method of a generator with the parameters ``size``, ``dtype`` and ``out``."""
     if out.dtype in HALVES:
         return _fill(out, draw(out.shape, dtype=np.float32))
     if type(out) is np.ndarray and out.flags.c_contiguous:
@@ -54,8 +55,8 @@ def _draw(draw: Callable[..., Array], out: Array) -> Array:
 def between_0_and_1(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Return numbers drawn uniformly from 0 (included) to 1 (excluded).
 
-    16-bit floats are not rounded from float32, because some would become 1. They are multiples of the distance between
-    the two largest 16-bit floats below 1.
+    A 16-bit float is not rounded from a float32, because some would be rounded up to 1. Instead, it is a multiple of
+    the distance between the two largest 16-bit floats below 1.
     """
     if dtype not in HALVES:
         return np.asarray(generator.random(shape, dtype))
@@ -94,7 +95,7 @@ def _positive(op: str, name: str, given: Any) -> float:
 
 
 def uniform_arguments(min: Any, max: Any, seed: Any, op: str = "uniform_") -> tuple[Any, ...]:
-    """Check two numbers, the first of which must not be above the second, and a non-negative integer."""
+    """Check that ``min`` is not above ``max``, and that ``seed`` is a non-negative integer."""
     low, high, seed = finite(op, "min", min), finite(op, "max", max), whole(f"{op}: seed", seed)
     if low > high:
         raise ValueError(f"{op}: min must be at most max, but they are {low} and {high}")
@@ -116,17 +117,17 @@ def uniform(a: Array, min: float, max: float, seed: int, out: Array) -> Array:
 
 
 def normal_arguments(mean: Any, std: Any) -> tuple[Any, ...]:
-    """Check a number, and one that is not negative."""
+    """Check that ``mean`` is a number, and that ``std`` is a number of 0 or above."""
     return mean_and_deviation("normal_", mean, std)
 
 
 def log_normal_arguments(mean: Any, std: Any) -> tuple[Any, ...]:
-    """Check a number, and one that is not negative."""
+    """Check that ``mean`` is a number, and that ``std`` is a number of 0 or above."""
     return mean_and_deviation("log_normal_", mean, std)
 
 
 def mean_and_deviation(op: str, mean: Any, std: Any) -> tuple[float, float]:
-    """Check a number, and one that is not negative. The errors, TypeError and ValueError, name ``op``."""
+    """Check that ``mean`` is a number, and that ``std`` is a number of 0 or above; ``op`` is named in errors."""
     middle, deviation = finite(op, "mean", mean), finite(op, "std", std)
     if deviation < 0:
         raise ValueError(f"{op}: std must be at least 0, not {deviation}")
@@ -152,7 +153,7 @@ def log_normal(a: Array, mean: float, std: float, out: Array) -> Array:
 
 
 def cauchy_arguments(loc: Any, scale: Any) -> tuple[Any, ...]:
-    """Check a number, and one above 0."""
+    """Check that ``loc`` is a number, and that ``scale`` is a number above 0."""
     return finite("cauchy_", "loc", loc), _positive("cauchy_", "scale", scale)
 
 
@@ -180,7 +181,7 @@ def exponential(a: Array, lam: float, out: Array) -> Array:
 
 
 def _probability(op: str, name: str, given: Any, above: bool) -> Any:
-    """Check a number, or an array of them, from 0 (excluded if ``above``) to 1."""
+    """Check a number, or an array of numbers, from 0 (excluded if ``above`` is true) to 1."""
     try:
         p = np.array(given, np.float64) if getattr(given, "ndim", 0) else np.float64(number(op, name, given))
     except OverflowError:  # an integer above the largest float64
@@ -208,7 +209,7 @@ def bernoulli_arguments(p: Any, op: str = "bernoulli_") -> tuple[Any, ...]:
 
 
 def bernoulli(a: Array, p: Any, out: Array) -> Array:
-    """Fill ``out`` with 1 with probability ``p``, else 0."""
+    """Set each element of ``out`` to 1 with probability ``p``, else to 0."""
     need_writeable(out, only_floats=False)
     _need_fitting("p", p, out)
     if type(out) is np.ndarray and out.dtype in FLOATS:
@@ -247,7 +248,8 @@ def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
 def random(a: Array, from_: int, to: int | None, generator: None, out: Array) -> Array:
     """Fill ``out`` with integers from ``from_`` up to, not including, ``to``.
 
-    If ``to`` is None, the end is the dtype's largest integer, or the bound up to which a float can hold every integer.
+    If ``to`` is None, it is the largest integer of an integer dtype; for floats, the bound below which the dtype holds
+    every integer; and 2 for bools.
     """
     need_writeable(out, only_floats=False)
     if out.dtype in FLOATS:
@@ -265,7 +267,7 @@ def random(a: Array, from_: int, to: int | None, generator: None, out: Array) ->
 
 
 def truncated_normal(chances: np.ndarray, mean: float, std: float, low: float, high: float) -> np.ndarray:
-    """Return normal numbers between ``low`` and ``high`` by inverting their distribution at ``chances``, from 0 to 1.
+    """Return normal numbers between ``low`` and ``high``: the quantiles of this distribution at ``chances`` (0 to 1).
 
     Raises:
         ValueError: if ``std`` is not above 0.

@@ -18,16 +18,16 @@ Array = np.ndarray
 
 
 def axes(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
-    """Return the axes that ``axis`` (None for all, a number, or several) names."""
+    """Return the axes that ``axis`` names: one axis, several axes, or None for all."""
     if axis is None or (isinstance(axis, (list, tuple)) and not axis):
         return tuple(range(len(shape)))
-    if not shape and axis in (0, -1):  # a number is reduced like a vector of one element
+    if not shape and axis in (0, -1):  # an array without dimensions is reduced like a vector of one element
         return ()
     if type(axis) is int and -len(shape) <= axis < len(shape):
         return (axis % len(shape),)
     given = tuple(axis) if isinstance(axis, (list, tuple)) else (axis,)
     for i in given:
-        if not -len(shape) <= i < len(shape):  # numpy accepts only axes of 32 bits
+        if not -len(shape) <= i < len(shape):  # numpy itself accepts only axes of 32 bits
             raise np.exceptions.AxisError(i, len(shape))
     return normalize_axis_tuple(given, len(shape))
 
@@ -48,7 +48,7 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
 
 
 def _reduce(ufunc: np.ufunc, method: str, a: Array, axis: Any, keepdims: bool, **where_to: Array | None) -> Array:
-    """Reduce on a device by the array's method; on the host by the ufunc, because the method would warn about inf."""
+    """Reduce by the array's method on a device, and by the ufunc on the host, where the method would warn about inf."""
     if type(a) is np.ndarray:
         reduce: Callable[..., np.ndarray] = ufunc.reduce  # numpy's stubs have no positional arguments
         return reduce(a, axis, None, where_to.get("out"), keepdims)
@@ -63,7 +63,7 @@ def total(a: Array, axis: Any, keepdims: bool, out: Array | None = None) -> Arra
 
 
 def summed_to(g: Array, shape: tuple[int, ...]) -> Array:
-    """Sum ``g`` over its broadcast dimensions, so that it has ``shape``. The engine does this after every rule."""
+    """Return ``g``, summed over its broadcast dimensions to ``shape``. The engine calls this after every rule."""
     if g.shape == shape:
         return g
     if g.ndim < len(shape):
@@ -82,8 +82,8 @@ def rounded_gradients(
 ) -> tuple[Any, ...]:
     """Return float32 gradients in the 16-bit dtype of ``given``, the gradient that a node received.
 
-    They are summed to the shapes of the nodes ``inputs`` first, in float32. The rules ran on ``wide_given``, the
-    float32 copy of ``given``; if they return it unchanged, it is replaced by ``given``.
+    The gradients are first summed, in float32, to the shapes of the nodes ``inputs``. The rules ran on ``wide_given``,
+    the float32 copy of ``given``; if a rule returned it unchanged, ``given`` itself is returned for that input.
     """
     return tuple(
         given if g is wide_given
@@ -150,10 +150,10 @@ def _nonempty_axes(word: str, a: Array, axis: Any) -> tuple[int, ...]:
 
 
 def counted(integers: Array, weights: Array | None, least: int) -> Array:
-    """Return how often each of 0, 1, 2, ... occurs in ``integers``; with ``weights``, sum the weights of each integer.
+    """Return how often each of 0, 1, 2, ... occurs in ``integers``; with ``weights``, the sum of its weights instead.
 
-    The result covers the integers up to the largest one, and has at least ``least`` elements. As in PyTorch and Paddle,
-    the sums are float32 for float32 weights, and float64 for others.
+    The result ends with the largest integer, and has at least ``least`` elements. As in PyTorch and Paddle, the sums
+    are float32 for float32 weights, and float64 for all other weights.
     """
     found = np.bincount(integers, weights, least)
     if weights is None:

@@ -39,14 +39,14 @@ def trunc(a: Array, out: Array | None = None) -> Array:
 
 
 def frac(a: Array, out: Array | None = None) -> Array:
-    """The fraction that ``trunc`` cuts off, with the sign of ``a``."""
+    """The fraction that ``trunc`` removes, with the sign of ``a``."""
     refuse_bools(a)
     with np.errstate(all="ignore"):
         return np.fmod(a, a.dtype.type(1), out=out)
 
 
 def round_arguments(decimals: Any) -> tuple[Any, ...]:
-    """Check an integer; None, which Python's ``round(x, None)`` passes, is 0."""
+    """Check an integer; None, which Python's ``round(x, None)`` passes, means 0."""
     if decimals is None:
         return (0,)
     try:
@@ -74,7 +74,7 @@ def round_(a: Array, decimals: int, out: Array | None = None) -> Array:
     with np.errstate(all="ignore"):
         move, back = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
         moved = move(a, power, out=np.empty_like(a))
-        # If the product overflows, the number is too large to have such decimals.
+        # If the product overflows, the number is too large to have so many decimals.
         unmoved = ~np.isfinite(moved)
         back(_to_nearest(moved, moved), power, out=moved)
         np.copyto(moved, a, where=unmoved)

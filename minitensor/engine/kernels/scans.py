@@ -1,4 +1,4 @@
-"""Forward functions that scan along an axis: the result has one element for each element."""
+"""Forward functions that scan along an axis, such as cumulative sums: each element has one element in the result."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def axis_argument(op: str, axis: Any, name: str = "axis") -> int:
 
 
 def cumsum_arguments(axis: Any) -> tuple[Any, ...]:
-    """Check an axis; None means all elements in order."""
+    """Check an axis; None means that the array is flattened."""
     return (None if axis is None else axis_argument("cumsum", axis),)
 
 
 def cumprod_arguments(dim: Any) -> tuple[Any, ...]:
-    """Check an axis; None means all elements in order."""
+    """Check an axis; None means that the array is flattened."""
     return (None if dim is None else axis_argument("cumprod", dim, "dim"),)
 
 
 def with_a_dimension(scan: Callable[..., Array]) -> Callable[..., Array]:
-    """Let ``scan`` accept an array without dimensions, as a vector of one element."""
+    """Decorate ``scan`` so that it treats an array without dimensions as a vector of one element."""
 
     @functools.wraps(scan)
     def wrapped(a: Array, axis: int | None, out: Array | None = None) -> Array:
@@ -68,7 +68,7 @@ def _prepare(a: Array, axis: int | None, out: Array | None) -> tuple[Array, int,
 
 @with_a_dimension
 def cumsum(a: Array, axis: int | None, out: Array | None = None) -> Array:
-    """The sum of each element and those before it; over all elements in order if ``axis`` is None."""
+    """The sum of each element and those before it along ``axis``; None flattens the array first."""
     a, axis, out = _prepare(a, axis, out)
     with np.errstate(all="ignore"):
         return np.cumsum(a, axis=axis, dtype=a.dtype, out=out)
@@ -76,7 +76,7 @@ def cumsum(a: Array, axis: int | None, out: Array | None = None) -> Array:
 
 @with_a_dimension
 def cumsum_reversed(a: Array, axis: int | None, out: Array | None = None) -> Array:
-    """The sum of each element and those after it."""
+    """The sum of each element and those after it along ``axis``; None flattens the array first."""
     a, axis, out = _prepare(a, axis, out)
     with np.errstate(all="ignore"):
         np.cumsum(np.flip(a, axis), axis=axis, dtype=a.dtype, out=np.flip(out, axis))
@@ -85,16 +85,17 @@ def cumsum_reversed(a: Array, axis: int | None, out: Array | None = None) -> Arr
 
 @with_a_dimension
 def cumprod(a: Array, axis: int | None, out: Array | None = None) -> Array:
-    """The product of each element and those before it; over all elements in order if ``axis`` is None."""
+    """The product of each element and those before it along ``axis``; None flattens the array first."""
     a, axis, out = _prepare(a, axis, out)
     with np.errstate(all="ignore"):
         return np.cumprod(a, axis=axis, dtype=a.dtype, out=out)
 
 
 def positions_of_extremes(a: Array, axis: int, largest: bool) -> Array:
-    """Return for each element the position along ``axis`` of the largest or smallest among it and those before it.
+    """Return for each element the position along ``axis`` of the extreme among this element and those before it.
 
-    If elements are equal, the last one counts. After a nan, the position is that of the last nan.
+    The extreme is the largest element, or the smallest if ``largest`` is false. Among equal extremes, the position of
+    the last one is returned. From the first nan on, it is the position of the last nan so far.
     """
     found = (np.maximum if largest else np.minimum).accumulate(a, axis)
     places = np.arange(a.shape[axis]).reshape([-1 if i == axis % a.ndim else 1 for i in range(a.ndim)])

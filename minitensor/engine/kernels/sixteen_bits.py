@@ -1,8 +1,8 @@
 """Compute on 16-bit floats (float16 and bfloat16) in float32, and round each result once.
 
 Processors and frameworks do the same. If ones are added in float16 itself, the sum stops growing at 2048; and numpy has
-few functions for bfloat16, a dtype of the package ml_dtypes. Generated code calls this module if elements have 2 bytes;
-the test for this takes 15 ns.
+few functions for bfloat16, a dtype of the package ml_dtypes. Generated code tests whether an element has 2 bytes, which
+takes 15 ns, and calls this module only then.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def wide(given: Any) -> Any:
-    """Return a float32 copy of an array of 16-bit floats; anything else is returned unchanged."""
+    """Return a float32 copy of an array of 16-bit floats, and anything else unchanged."""
     return given.astype(np.float32) if getattr(given, "dtype", None) in HALVES else given
 
 
 def wide_on_host(given: Any) -> Any:
-    """Return a float32 copy on the host, also for an array on a simulated GPU, which must not count the copy.
+    """Like :func:`wide`, but for an array on a simulated GPU the result is on the host, so that it is not counted.
 
-    A real GPU converts numbers in its registers.
+    A real GPU needs no memory for this conversion, because it converts numbers in its registers.
     """
     return wide(getattr(given, "host", given))
 
@@ -51,7 +51,7 @@ def narrow(array: Array, dtype: np.dtype, beside: Array = None) -> Array:
 
 
 def dtype_of_result(given: Sequence[Any]) -> np.dtype | None:
-    """Return the 16-bit dtype to which a result of these operands is rounded; None if none has 16-bit floats."""
+    """Return the 16-bit dtype to which a result of these operands is rounded; None if no operand has 16-bit floats."""
     found: np.dtype | None = None
     for each in given:
         dtype: Any = getattr(each, "dtype", None)
@@ -61,18 +61,18 @@ def dtype_of_result(given: Sequence[Any]) -> np.dtype | None:
 
 
 def in_its_dtype(forward: Function) -> Function:
-    """Decorate a function that needs the dtype, for example its largest number, to call it with 16-bit floats."""
+    """Decorate a function that needs the dtype itself, for example its largest number: it gets no float32 copies."""
     forward.is_native = True  # type: ignore[attr-defined]  # read by `in_float32`
     return forward
 
 
 def in_float32(forward: Callable[..., Array], *given: Any, out: Array | None = None) -> Array:
-    """Return ``forward(*given)``, computed in float32 if operands have 16-bit floats, and written into ``out``."""
+    """Return ``forward(*given)``, computed in float32 if an operand has 16-bit floats, and written into any ``out``."""
     dtype = dtype_of_result(given)
     if (dtype is None and (out is None or out.dtype not in HALVES)) or getattr(forward, "is_native", False):
         return forward(*given) if out is None else forward(*given, out=out)
     device = next((each for each in given if hasattr(each, "host")), None)
-    # If some operands are on the host, `forward` gets them unchanged and refuses them.
+    # Host arrays among device arrays are passed on unchanged, so that `forward` refuses them.
     if device is not None and not any(isinstance(each, np.ndarray) for each in given):
         given = tuple(getattr(each, "host", each) for each in given)
     else:

@@ -1,8 +1,8 @@
 """Forward functions from scipy, which is imported when the first of them is called.
 
-scipy (the extra ``special``) can be installed wherever numpy can. Its functions of one number are ufuncs in float32 and
-float64, so they accept ``out`` and GPU arrays as numpy's do. Section numbers refer to the Digital Library of
-Mathematical Functions of the NIST (DLMF), https://dlmf.nist.gov.
+scipy (the extra ``special``) can be installed wherever numpy can. Except for ``zeta``, the functions that this module
+uses are ufuncs for float32 and float64, so they accept ``out`` and GPU arrays as numpy's ufuncs do. Section numbers
+refer to the Digital Library of Mathematical Functions of the NIST (DLMF), https://dlmf.nist.gov.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def erf(a: Array, out: Array | None = None) -> Array:
 
 
 def erfinv(a: Array, out: Array | None = None) -> Array:
-    """The number whose error function is ``a``; nan outside -1 and 1 (DLMF 7.17)."""
+    """The number whose error function is ``a``; nan if ``a`` is outside the range from -1 to 1 (DLMF 7.17)."""
     sign = np.signbit(a) & (a == 0)  # scipy returns 0.0 for erfinv(-0.0)
     found = as_array(_scipy("erfinv", "erfinv")(a, out=out))
     if type(found) is not np.ndarray or sign.any():  # `any` would wait for a GPU
@@ -90,7 +90,7 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
     a = floating(a, out)
     far_below = a < -20
     if far_below.any():
-        # For a negative element, scipy adds one term for every integer between the element and 0: 5 s for -1e8.
+        # For a negative element, scipy adds one term for every integer up to 0, which takes 5 s for -1e8.
         mirrored = polygamma(np.where(far_below, 1 - a, a), n)
         return np.positive(np.where(far_below, _reflect(a, n, mirrored), mirrored), out=out)
     if n == 1:
@@ -105,7 +105,7 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
 def _reflect(a: Array, n: int, mirrored: Array) -> Array:
     """Return polygamma of ``a`` by the reflection formula; ``mirrored`` is polygamma of ``1 - a`` (DLMF 5.15).
 
-    The two differ by the n-th derivative of ``pi / tan(pi a)``, apart from a sign.
+    Up to signs, they differ by the n-th derivative of ``pi / tan(pi a)``.
 
     The derivative of ``c = 1 / tan(pi a)`` is ``-pi (1 + c * c)``, so each further derivative is a polynomial in c.
     """
@@ -170,7 +170,7 @@ def gamma_density(a: Array, b: Array) -> Array:
     a, b = a.astype(np.float64), b.astype(np.float64)  # the three terms nearly cancel, which loses digits in float32
     with np.errstate(all="ignore"):
         power = _scipy("gammainc", "xlogy")(a - 1, b)
-        return np.exp(power - b - lgamma(a)[()]).astype(dtype)  # one number becomes a scalar
+        return np.exp(power - b - lgamma(a)[()]).astype(dtype)  # [()] makes a scalar of an array without dimensions
 
 
 # ---------- Bessel functions ----------

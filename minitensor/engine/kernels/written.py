@@ -1,7 +1,7 @@
 """Locate the elements that an operation writes, as a view of its target and an advanced index into this view.
 
-Operations call these functions if a node saved the target, so that only these elements are preserved, and to describe
-the write to a listener.
+An operation calls one of these functions if a node saved the target, because then only the written elements have to be
+preserved, and if there is a listener, which gets a description of the write.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def rows_at(a: Array, index: Array, axis: int) -> Written:
 
 
 def places_at(a: Array, rows: Array, depth: int) -> Written:
-    """Return the elements at ``rows``: positions in the first ``depth`` dimensions, flattened."""
+    """Return the elements at ``rows``: positions in the first ``depth`` dimensions, which are flattened to one."""
     return a, places_of(rows, a.shape, depth)
 
 
