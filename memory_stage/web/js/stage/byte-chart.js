@@ -5,8 +5,8 @@ import { px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
 import { planOf } from './plan.js';
 
 /**
- * Return the text under a step: its line or, in backward, the line of the operation that the gradient passes, and a
- * mark for an error.
+ * Return the text above the bar of a step: the number of its line or, in backward, "←" and the line of the operation
+ * that the gradient passes, "×" for an error, or the word "done" at the end.
  */
 function tickOf(steps, step) {
   const { line, phase, say, events } = steps[step];
@@ -17,8 +17,8 @@ function tickOf(steps, step) {
 }
 
 /**
- * Draw bytes over steps, with a bar for each step so far and a line for the peak. `inset` is the middle of the first
- * bar.
+ * Draw the bytes of each step so far as a bar, and their peak as a line. `inset` is the distance in px from the left
+ * edge to the middle of the first bar.
  */
 export function chart(trace, { variant = 0, step = -1, width = 372, inset = 22 } = {}) {
   const plan = planOf(trace);
@@ -50,7 +50,7 @@ export function chart(trace, { variant = 0, step = -1, width = 372, inset = 22 }
   const end = `H${px(Math.min(width, x(at) + barW / 2))}`;
   if (reserves) out += svgPath(reserved + end, stroke('line', 1.5, '2 3'));
   out += svgPath(peak + end, stroke('ink', 2));
-  let free = -99; // as many line numbers as fit
+  let free = -99; // the right end of the last text; a text that would overlap it is left out
   const label = step => tickOf(steps, step);
   const put = step => {
     out += svgText(x(step), 12, label(step), {

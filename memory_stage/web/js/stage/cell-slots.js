@@ -9,11 +9,12 @@ const CELL_MIN = 24;
 
 const WIDEST = 2.4; // the largest width of a cell with a long number, as a multiple of its height
 
-/** Return the width in px up to which cells of a height are widened if there is room. */
+/** Return the width in px up to which cells of the given height become wider if there is room. */
 export const cellMax = height => Math.round(height * 1.7);
 
 /**
- * Return the fonts in a cell of a height: of its number, of a number written at this step, and of the one overwritten.
+ * Return the fonts for a cell of the given height: `value` for its number, `written` for a number that this step wrote,
+ * and `old` for the number that was overwritten.
  */
 export const cellFonts = height => ({
   value: { size: Math.min(34, Math.round(height * 0.36)), mono: true },
@@ -26,9 +27,10 @@ const MOST_LINES = 4;
 export const MOST_CELLS = 48;
 
 /**
- * Return the cells of a storage in `avail` px: in one line or a few lines if they fit; otherwise only the ends
- * of every view and write, with counted gaps. A storage of very many cells is drawn whole. The slots are {from, to, x,
- * w, line}, x counted from the first cell; a storage drawn whole also has a `kind` and a `height`.
+ * Arrange the cells of a storage in `avail` px. If all cells fit in one line or a few lines, each gets a slot. If not,
+ * only the first and the last cells of tensors and writes get slots, and a gap between them shows the number of its
+ * cells. A storage of more than MOST_CELLS cells is drawn as a whole, and its result also has a `kind` and a `height`.
+ * The slots are {from, to, x, w, line}, where x is the distance in px from the left end of the line.
  * @returns {{slots: any[], lines: number, width: number, indexed: boolean, kind?: string, height?: number}}
  */
 export function cellsOf(group, avail, length, height) {
@@ -48,7 +50,7 @@ function computeSlots(group, avail, n, height) {
   let perLine = n;
   if (n > fits) {
     const step = row && row <= fits ? row : 1;
-    const most = Math.floor(fits / step) * step; // break lines between rows of the tensor
+    const most = Math.floor(fits / step) * step; // lines end where rows of the tensor end
     perLine = Math.min(most, Math.ceil(n / Math.ceil(n / most) / step) * step); // make lines of about the same length
   }
   if (n && whole && Math.ceil(n / perLine) <= MOST_LINES) {
@@ -62,7 +64,7 @@ function computeSlots(group, avail, n, height) {
     }));
     return { slots, lines: Math.ceil(n / perLine), width: perLine * w, indexed: false };
   }
-  // written cells are chosen first, then cells that tensors read; a gap is as wide as the number in it
+  // choose the first and the last cell, then written cells, then cells that tensors read; a gap has room for its number
   const dots = widthOf('···', { size: 12 }) + 4;
   const countW = ([from, to]) => widthOf(countText(to - from + 1), { size: 12, bold: true }) + 7;
   const wish = part => (part[1] > part[0] ? Math.max(CELL_MIN, dots, countW(part)) : least);
@@ -84,7 +86,7 @@ function computeSlots(group, avail, n, height) {
   return { slots, lines: 1, width: x, indexed: n > 1 };
 }
 
-/** Return the shown indexes and the gaps between them, as [from, to]. */
+/** Return the cells `keep` and the gaps between them, each as [from, to]. */
 function partsWithGaps(keep, n) {
   const parts = [];
   let next = 0;
@@ -102,8 +104,8 @@ export const slotAt = (cells, i) => cells.slots.find(s => i >= s.from && i <= s.
 export const MOST_RUNS = 12;
 
 /**
- * Return the text beside a track for facts that the track cannot show: the number of runs if not all are drawn, and a
- * note that cells are read more than once.
+ * Return the text beside a track for facts that the track does not show: that the tensor has no cells, how many runs it
+ * has if they are not all drawn, and that it reads cells more than once.
  */
 export function runsText(tensor) {
   const { total, each } = cellRuns(tensor, MOST_RUNS);
@@ -125,8 +127,9 @@ export function runsText(tensor) {
 }
 
 /**
- * Return the pieces of a tensor's track: {line, x1, x2}, one for each run of cells; of many runs, one from the lowest
- * cell to the highest. Cells in the runs `taken` are left out.
+ * Return the pieces of a tensor's track, {line, x1, x2}: one for each run of cells and each line that the run covers. A
+ * tensor with more than MOST_RUNS runs is treated as one run from its lowest to its highest cell. Cells in the runs
+ * `taken` are left out.
  */
 export function piecesOf(cells, tensor, taken = []) {
   const { runs, total } = cellRuns(tensor, MOST_RUNS);
@@ -151,7 +154,7 @@ export function piecesOf(cells, tensor, taken = []) {
       else pieces.push((piece = { line: s.line, x1: s.x, x2: s.x + s.w }));
     }
   }
-  // runs in the same gap are one piece
+  // merge pieces that overlap, because their runs are in the same gap
   return pieces.reduce((done, p) => {
     const met = done.find(q => q.line === p.line && q.x1 < p.x2 && p.x1 < q.x2);
     if (met) Object.assign(met, { x1: Math.min(met.x1, p.x1), x2: Math.max(met.x2, p.x2) });

@@ -12,14 +12,14 @@
 export const DEPTHS = ['memory', 'tensors', 'history'];
 
 /**
- * Return the depth with a name. Without a name it is the deepest, which shows everything.
+ * Return the depth with a name. Without the name of a depth, return the deepest, which shows everything.
  * @param {string | null | undefined} name
  * @returns {Depth}
  */
 export const depthOf = name => DEPTHS.find(depth => depth === name) ?? 'history';
 
 /**
- * Return the deeper of two depths. The second is ignored if it does not exist.
+ * Return the deeper of two depths. The second one is ignored if no depth has this name.
  * @param {Depth} depth
  * @param {string | null} other
  */
@@ -28,7 +28,7 @@ export const deeperOf = (depth, other) =>
 
 const KEY = 'stage-depth';
 
-/** Return the depth that the reader chose last; null if there is none, or if the browser stores nothing. */
+/** Return the depth that the reader last chose; null if the reader has chosen none or the browser stores nothing. */
 export function rememberedDepth() {
   try {
     return localStorage.getItem(KEY);
@@ -42,7 +42,7 @@ export function rememberDepth(depth) {
   try {
     localStorage.setItem(KEY, depth);
   } catch {
-    // a page from the disk, or a setting of the browser: the choice is valid for this page only
+    // the browser stores nothing, for example for a page from the disk, so the choice is valid for this page only
   }
 }
 

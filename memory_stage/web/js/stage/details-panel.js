@@ -1,10 +1,10 @@
-/** The details of a stage, which are closed at first: the depth of the picture, bytes, variants, jumps and texts. */
+/** The panel with the details of a stage, closed at first: the picture's depth, bytes, variants, jumps and texts. */
 
 import { measuredWith } from '../shared/measure.js';
 import { chart } from './byte-chart.js';
 
 export class DetailsPanel {
-  /** @param {any} stage the element: `data`, `at`, `meter` and `$` */
+  /** @param {any} stage the element; the panel uses its `data`, `at`, `meter` and `$` */
   constructor(stage) {
     this.stage = stage;
   }
@@ -20,7 +20,7 @@ export class DetailsPanel {
     this.draw();
   }
 
-  /** Draw the bytes of all steps, if the details are open. */
+  /** Draw the chart of bytes if the panel is open. */
   draw() {
     const { $, data, at, meter } = this.stage;
     if (!this.isOpen) return; // reading a width makes the browser lay out the page

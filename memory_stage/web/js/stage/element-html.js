@@ -12,7 +12,7 @@ import { DEPTHS } from './depth.js';
 export const linesText = ({ line, end }) =>
   end > line ? t('lines {line} to {end}', { line, end }) : t('line {line}', { line });
 
-// without white space, which would be visible between inline elements
+// joined without white space, because white space between inline elements is visible
 const askBar = () =>
   [
     `<div class="asking"><button class="who" aria-pressed="false">${t('Who holds these bytes?')}</button>`,
@@ -72,7 +72,8 @@ export function stageHtml({ title, ask, device }) {
 }
 
 /**
- * Return the lines of a program as list items; `lineHtml` makes the HTML of a line and its number, counted from 0.
+ * Return the lines of a program as list items. `lineHtml` returns the HTML of a line; its arguments are the text of the
+ * line and its index, counted from 0.
  * @param {string[]} code
  * @param {(text: string, line: number) => string} lineHtml
  */
@@ -90,7 +91,7 @@ export const sentenceHtml = frame => `<p class="sentence">${markedUp(frame.say)}
 /**
  * Return the output and the note of a step.
  * @param {any} frame
- * @param {string | null} [truncated] why the trace ends at this step
+ * @param {string | null} [truncated] a sentence that says why the trace ends at this step
  */
 export function remarksHtml({ out, note }, truncated) {
   const label = `tabindex="0" role="group" aria-label="${t('Printed at this step')}"`;
@@ -102,11 +103,11 @@ export function remarksHtml({ out, note }, truncated) {
   ].join('');
 }
 
-/** Return the error of a step, with a button that shows all of a long one; '' without an error. */
+/** Return the error of a step, with a button that shows the whole of a long error; '' if there is no error. */
 export const errorHtml = ({ error }) =>
   error ? `<p class="error">${escapeHtml(error)}</p><button class="unfold">${t('Show all')}</button>` : '';
 
-/** Return the bytes of a step as a list of definitions. */
+/** Return the numbers of bytes at a step as the items of a definition list. */
 export function amountsHtml({ allocated, peak, reserved }) {
   const counters = [
     ['allocated', t('allocated'), allocated],
@@ -122,7 +123,7 @@ export function amountsHtml({ allocated, peak, reserved }) {
     .join('');
 }
 
-/** Return the pass that a frame belongs to; nothing in a program without a backward pass. */
+/** Return the word for the forward or backward pass of a frame; '' in a program without a backward pass. */
 const phaseText = ({ phase }, frames) => {
   if (!frames.some(each => each.phase === 'backward')) return '';
   return phase === 'backward' ? t('backward') : t('forward');
@@ -134,7 +135,7 @@ export const momentText = (frame, frames) => {
   return words.phase ? t('step {step} of {count}, {phase}', words) : t('step {step} of {count}', words);
 };
 
-/** Return the text of the step together with its lines, for a screen reader. */
+/** Return the text of `momentText` with the lines of the step, for a screen reader. */
 export const spokenMoment = (frame, frames) => {
   const phase = phaseText(frame, frames);
   const words = { step: frame.step + 1, count: frames.length, lines: linesText(frame), phase };
@@ -142,7 +143,7 @@ export const spokenMoment = (frame, frames) => {
 };
 
 /**
- * Return the label of the button that shows the next step. `first` is the first frame if the stage opened at a later
- * one.
+ * Return the label of the button that shows the next step. `first` is the frame to which the button leads if the stage
+ * opened at a later one; otherwise it is null.
  */
 export const nextText = first => (first ? t('Step from line {line}', { line: first.line }) : t('Next'));

@@ -1,13 +1,15 @@
 /**
  * <memory-stage>: the memory stepper as an element. Its shadow root keeps its style sheets apart from the page's.
  *
- * Its trace is the JSON in its <script type="application/json"> child, or its property `trace`. Its other children are
- * for a page without JavaScript; the stage replaces them. It first shows the step of its attributes variant="id"
- * and step="1" (counted from 1), or else of a link to "#id/variant/step", or else of the trace. depth="memory" (or
- * "tensors", "history") sets how much the picture shows; `editable` says that the page has a button in the slot "edit".
- * With loading="lazy" it draws nothing until the page calls wake(), wakePart() until that is undefined, or one of
- * showStep(step, label), showLine(line, label), follow(variant, step, isNew) and light(name); after that the page may
- * also call go(step) with steps counted from 0, choose(variant), showDetails(isOpen) and unlight().
+ * The trace is the JSON in the <script type="application/json"> child, or the property `trace`. The other children are
+ * for a page without JavaScript; the stage replaces them. A stage opens at the step of a link "#id/variant/step", or
+ * else of its attributes variant="id" and step="1" (counted from 1), or else of the trace. The attribute depth="memory"
+ * (or "tensors", "history") sets how much the picture shows. `editable` means that the page puts a button into the slot
+ * "edit".
+ *
+ * With loading="lazy" the stage draws nothing until the page calls wake(), calls wakePart() until it is undefined, or
+ * calls showStep(step, label), showLine(line, label), follow(variant, step, isNew) or light(name). After that the page
+ * may also call go(step) with steps counted from 0, choose(variant), showDetails(isOpen) and unlight().
  */
 
 import { speakFor } from '../shared/messages.js';
@@ -38,7 +40,7 @@ const indexOfVariant = (variants, id) => Math.max(0, variants.map(variant => var
 /** @type {CSSStyleSheet | undefined} */
 let sheet;
 
-/** Return the style sheet, which all stages share. */
+/** Return the style sheet that all stages share. */
 function styleSheet() {
   if (!sheet) {
     sheet = new CSSStyleSheet();
@@ -87,11 +89,11 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     this.watch();
   }
 
-  /** Make the stage's content, except the picture, which needs the stage's width. */
+  /** Make the stage's content without the picture, because drawing it needs the stage's width. */
   build(trace) {
     this.waits = false;
     this.data = trace;
-    this.opened ??= trace.depth; // also for a program that the reader has changed
+    this.opened ??= trace.depth; // the depth of the first trace is kept for programs that the reader changes
     speakFor(this);
     const { variants } = trace;
     const variant = indexOfVariant(variants, this.getAttribute('variant') ?? trace.opens);
@@ -114,7 +116,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     return this.data.variants[this.at.variant];
   }
 
-  /** True until the reader steps, if the first step that is shown is a later one of the program. */
+  /** True until the reader first steps, in a stage that opened at a later step than the program's first. */
   get isAtRest() {
     return this.at.rest && this.at.step > 0;
   }
@@ -145,7 +147,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     if (type === 'search') this.navigation.reportHits();
   }
 
-  /** Mark the part of the picture under the mouse. On a touch screen, a tap asks about a part. */
+  /** Mark the part of the picture under the mouse. A touch marks nothing, because a tap asks about the part. */
   onPoint({ target, pointerType }) {
     if (pointerType === 'mouse') this.questions.pointAt(target.closest('.pic') && target);
   }
@@ -167,7 +169,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     if (line && !target.closest('.handle, .number')) this.goToLine(line);
   }
 
-  /** Perform the action of a pressed button, which its class determines. */
+  /** Perform the action of a pressed button. The button's class names the action. */
   press(button, wasPlaying) {
     const { at } = this;
     const actions = {
@@ -246,7 +248,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     this.tall = 0;
     fitProgram(this);
     keepHeight(this);
-    // stored, because reading sizes after a change makes the browser lay out the page
+    // the sizes are stored, because reading them after a change makes the browser lay out the page
     this.room = roomOf(this);
     if (!this.waits) this.draw();
   }
@@ -261,13 +263,13 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     this.show();
   }
 
-  /** Show the step that belongs to the text that the reader has reached. */
+  /** Show a step because the reader has reached the page's text about it. */
   follow(variant, step, isNew) {
     follow(this, variant, step, isNew);
   }
 
   /**
-   * Highlight a name of the program at this and later steps: its row, arrow, tensor and storage.
+   * Highlight a name at this and later steps, together with its arrow, its tensor, and the cells that the tensor reads.
    * @param {string | undefined} name
    * @returns {boolean} true if the name exists at this step
    */
@@ -297,7 +299,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
   }
 
   /**
-   * Show a step, counted from 1, of the variant with a label, or of the current one. The focus does not move.
+   * Show a step, counted from 1, of the variant with a label or, without one, of the current variant. Keep the focus.
    * @param {number} step
    * @param {string} [label]
    */
@@ -309,9 +311,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     this.go(step - 1);
   }
 
-  /**
-   * Go to the last step of a line in the variant with a label, and focus the stage. The link of a question calls this.
-   */
+  /** Go to the last step of a line in the variant with a label, and focus the stage. A question's button calls this. */
   showLine(line, label) {
     this.wake?.();
     if (!this.shadowRoot) return;
@@ -322,7 +322,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     this.$('.next').focus({ preventScroll: true });
   }
 
-  /** Show another variant at the same moment. */
+  /** Show another variant, at the step that corresponds to the current one. */
   choose(variant) {
     const step = this.sameMoment(variant);
     Object.assign(this.at, { variant, step, unfold: false, rest: false, follows: false });
@@ -332,7 +332,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     this.show();
   }
 
-  /** Return the step of another variant in the same pass of the same line, or else the nearest step. */
+  /** Return a variant's corresponding step: the same or else last run of the line, or else the step of this number. */
   sameMoment(variant) {
     const here = this.frames[this.at.step];
     const there = planOf(this.data).runs[variant];
@@ -355,7 +355,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
 
   show() {
     const frame = this.frames[this.at.step];
-    const earlier = positionsIn(this.$('.pic')); // read before anything changes
+    const earlier = positionsIn(this.$('.pic')); // read first, while the page needs no new layout
     if (this.at.step === this.frames.length - 1 && !this.at.rest) this.at.seen.add(this.at.variant);
     this.$('.stage').classList.toggle('rest', this.isAtRest);
     this.$('.stage').classList.toggle('begun', !this.at.rest);
@@ -407,7 +407,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
   }
 
   /**
-   * Draw the picture, with the same function as the picture for pages without scripts, but without a style sheet. Parts
+   * Draw the picture with the function that also draws it for pages without scripts, but without its style sheet. Parts
    * move from their earlier positions. After the first step the height never shrinks, so nothing below moves up.
    */
   draw(earlier = positionsIn(this.$('.pic'))) {
@@ -445,8 +445,8 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
   }
 
   /**
-   * The depth of the picture: the reader's choice for this stage or, without one, the deeper of the page's depth and
-   * the reader's last choice.
+   * The depth of the picture: the one that the reader chose for this stage or, without such a choice, the deeper of the
+   * page's depth and the one that the reader last chose for any stage.
    */
   get depth() {
     return (
@@ -464,7 +464,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
 
   /* ---- printing ---- */
 
-  /** Show the key step, and all steps as text, but only the first two passes of a loop. */
+  /** Prepare for printing: show the key step, and all steps as text, with only the first two passes of each loop. */
   reveal() {
     const { variants, opens } = this.data;
     const variant = indexOfVariant(variants, opens);
@@ -482,7 +482,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     }
   }
 
-  /** Return to the state before printing. */
+  /** Restore the state before printing. */
   conceal() {
     if (!this.left) return;
     let isOpen;

@@ -1,6 +1,6 @@
 /**
- * A control inside the program, at the part in which the programs of a trace differ, which chooses one of them. It is
- * an invisible list over the code, so code of any length can break between lines.
+ * A control with which a reader chooses one of the programs of a trace. It is inside the program, at the part in which
+ * the programs differ. It is an invisible list over the code of this part, so that the code can break between lines.
  */
 
 import { t } from '../shared/messages.js';
@@ -8,11 +8,11 @@ import { escapeHtml } from '../shared/text.js';
 import { variantChooser } from './variant-table.js';
 
 /**
- * The first line that differs, counted from 0, and the columns of the part that differs.
+ * The first line that differs, counted from 0, and the columns `from` (included) and `to` (excluded) of its part.
  * @typedef {{line: number, from: number, to: number}} Place
  */
 
-const MOST = 60; // the most characters of a part; in a longer one a reader does not see the difference
+const MOST = 60; // the most characters of a part; in a longer part a reader would not see the difference
 
 const isInWord = (text, at) => /\w/.test(text[at - 1] ?? '') && /\w/.test(text[at] ?? '');
 
@@ -30,8 +30,9 @@ const isBalanced = text => text.split(/[([{]/).length === text.split(/[)\]}]/).l
 const reversed = text => [...text].reverse().join('');
 
 /**
- * Return where each program has the first part that is not the same in all of them, with whole words and, if possible,
- * both of its brackets; undefined if there is none, if a program ends before it, or if the part is too long.
+ * Return, for each program, the place of the first part in which the programs differ. The part consists of whole words
+ * and, if possible, of balanced brackets. Return undefined if the programs are equal, if one of them ends before the
+ * part, or if the part of one is empty or too long.
  * @param {{code: string[]}[]} variants
  * @returns {Place[] | undefined}
  */
@@ -53,8 +54,8 @@ export function differences(variants) {
  * @param {import('../trace/types.d.ts').Trace} trace
  * @param {string} text the line
  * @param {Place} place
- * @param {(text: string, line: number, from: number) => string} html returns the HTML of the parts before and after the
- * control
+ * @param {(text: string, line: number, from: number) => string} html returns the HTML of a piece of code; it is called
+ * for the code before and after the control
  */
 export function lineWithHandle(trace, text, { line, from, to }, html) {
   const chooser = variantChooser(trace, line + 1);
@@ -63,11 +64,11 @@ export function lineWithHandle(trace, text, { line, from, to }, html) {
 }
 
 /**
- * Return the HTML for the variants in the head of a stage: the list to choose from or, if the list is in the program,
- * the name of the variant that is shown; '' for a single program.
+ * Return the HTML for the variants in the head of a stage: the list to choose from or, if the program contains the
+ * list, the label of the current variant; '' if there is only one variant.
  * @param {import('../trace/types.d.ts').Trace} trace
  * @param {number} variant
- * @param {Place | undefined} place of the list in the program
+ * @param {Place | undefined} place of the list in the program; undefined if the program does not contain the list
  */
 export function variantHead(trace, variant, place) {
   if (trace.variants.length < 2) return '';

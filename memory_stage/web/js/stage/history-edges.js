@@ -1,6 +1,7 @@
 /**
- * Choose the form of each edge from a state to an operation: straight, with a step, or through the space under its
- * lane.
+ * Return the edges between states and operations, each with its form. An edge is straight, or it changes its lane next
+ * to its beginning ("early") or next to its end ("late"). If other parts are in the way of all these, it leads through
+ * the space below a lane ("gutter").
  */
 export function routeEdges(spots, at, cols) {
   const busy = new Set(spots.map(p => `${p.c} ${p.row}`));
@@ -37,7 +38,7 @@ export function routeEdges(spots, at, cols) {
       }
       edges.push(e);
     }
-    const bent = edges.filter(e => e.to === p && e.kind !== 'straight'); // edges enter one above the other
+    const bent = edges.filter(e => e.to === p && e.kind !== 'straight'); // they enter the operation one above the other
     const above = bent.filter(e => e.from.row < p.row || (e.kind === 'gutter' && e.gutter < p.row));
     const below = bent.filter(e => !above.includes(e));
     const alone = bent.length === 1 && !edges.some(e => e.to === p && e.kind === 'straight');
@@ -64,7 +65,7 @@ export function routeEdges(spots, at, cols) {
 }
 
 /**
- * Return the corners of an edge.
+ * Return the points of an edge: its ends and the corners between them.
  * @returns {import('../shared/shapes.js').Point[]}
  */
 export function edgePoints(e, band) {

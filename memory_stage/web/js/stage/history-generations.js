@@ -10,18 +10,18 @@ export const MOST_NODES = 24;
 const CHAIN = 3;
 
 /**
- * Return the pictures of a variant's history, { list, at, named }, where `at` has the index of the picture for each
- * step, and `named` the ids of the states with names under them.
- * There is one picture for each generation: when backward has finished with a graph and the program records a new graph
- * that does not use it (as in a training loop), the new picture replaces the old one.
+ * Return the generations of a variant's history, { list, at, named }: the list of generations and, for each step, the
+ * index of its generation and the ids of the states that have names under them.
+ * There is one picture for each generation. A new generation begins when backward has finished with a graph and the
+ * program records a new graph that does not use the old one, as in a training loop.
  */
 export const generationsOf = (plan, variant) =>
   getOrMake((plan.generations ??= new Map()), variant, () => {
     const frames = plan.runs[variant];
-    const ends = frames.at(-1).nodes;
+    const ends = frames.at(-1).nodes; // `ran` is the step in which backward last passed a node
     const at = [];
     const named = []; // for each step, the ids of states with more names than their labels show
-    const list = []; // `ends` has, for every node, the step in which backward last passed it
+    const list = [];
     let gen = 0;
     let mine = [];
     frames.walk((frame, step) => {
@@ -86,7 +86,7 @@ function symmetricDifference(set, values) {
   return result;
 }
 
-/** Return the text at a node about the tensors that it saved. */
+/** Return a node's text about the tensors that it saved, and the style of the text. */
 export function savedWords(frame, n) {
   const saved = n.saved.map(id => frame.tensors.get(id)).filter(Boolean);
   if (!saved.length) return { text: n.unknown ? t('saved: not known') : t('saved nothing'), quiet: true };
@@ -115,13 +115,16 @@ export function savedWords(frame, n) {
   return { text: t('saved {state}', { state }) };
 }
 
-/** Return the names of a state if it has more names than its label shows. */
+/** Return the names of a state if it has other names than the one in its label; otherwise ''. */
 export function extraNames(frame, s) {
   const names = s.names.filter(n => frame.names.has(n) && frame.names.get(n).gone === undefined);
   return names.every(n => n === s.label.split('@')[0]) ? '' : listed(names.map(tensorName));
 }
 
-/** Replace each long chain of operations without branches by one box. */
+/**
+ * Make the items of a generation: one for each operation. If there are more than MOST_NODES operations, fold each chain
+ * of at least CHAIN equal operations without branches into one item or, if that leaves too many items, each chain.
+ */
 export function foldChains(gen) {
   const single = n => ({ id: n.id, members: [n], ins: n.ins, out: n.out });
   gen.items = [...gen.nodes.values()].map(single);
@@ -163,7 +166,7 @@ export function foldChains(gen) {
   if (gen.items.length > MOST_NODES) gen.items = chains(false);
 }
 
-/** Return the title of a box: an operation, "40 × add", "160 × 5 operations" of a loop, or "9 operations". */
+/** Return the title of a box: "add", "40 × add", "160 × 5 operations" for the passes of a loop, or "9 operations". */
 export function titleOf(members) {
   const n = members.length;
   const keys = members.map(m => `${m.op} ${m.line}`);
@@ -183,12 +186,12 @@ export function titleOf(members) {
   return t('{count} operations', { count: n });
 }
 
-/** Return the operations of an item that exist in this frame, and the state that the last of them made. */
+/** Return those operations of an item that exist in this frame. */
 export const membersOf = (it, frame) => it.members.map(n => frame.nodes.get(n.id)).filter(Boolean);
 
 const makers = new WeakMap();
 
-/** Return the items of a history that made a state. */
+/** Return the items of a generation whose last operation made a state. */
 export function makersOf({ items }, state) {
   const all = getOrMake(makers, items, () => {
     const found = new Map();

@@ -1,6 +1,6 @@
 /**
- * Return columns and lanes of a generation, which do not depend on the width. Even columns contain states, odd ones
- * operations.
+ * Return the column and the lane of every state and item of a generation, which are the same for all widths of the
+ * picture. Even columns contain states; odd columns contain items, which are operations or folded chains of them.
  */
 export function gridOf(gen) {
   if (gen.placed) return gen.placed;
@@ -25,13 +25,13 @@ export function gridOf(gen) {
     }
   }
   const hidden = new Set(items.flatMap(it => [...(it.inner ?? [])]));
-  // states that no operation of this generation touches are left out, unless there is nothing else to show
+  // states that no operation of this generation makes or reads are left out, unless the generation has no operations
   const read = new Set(items.flatMap(it => it.ins));
   const roots = [...gen.states.keys()].filter(
     id => !made.has(id) && !hidden.has(id) && (read.has(id) || !items.length),
   );
   for (const id of roots) {
-    // a leaf is placed beside the first operation that reads it
+    // a leaf is placed left of the first operation that reads it
     const users = items.filter(it => it.ins.includes(id)).map(it => col.get(it));
     col.set(id, users.length ? Math.min(...users) - 1 : 0);
   }
@@ -61,7 +61,7 @@ export function gridOf(gen) {
     for (const id of open) if (!lane.has(id)) take(id, col.get(id), lowest(col.get(id), l));
   }
   for (const id of roots) {
-    // written without being recorded: placed right of the previous state of the group
+    // a state that results from an unrecorded write is placed right of the previous state of its group
     if (lane.has(id)) continue;
     const states = [...gen.groups.values()].map(fam => fam.states).find(x => x.includes(id)) ?? [];
     const before = states[states.indexOf(id) - 1];

@@ -9,13 +9,14 @@ export const BOX_H = 62;
 
 export const PILL_H = 26;
 
-export const STACK = 6; // px by which the boxes behind a folded chain extend beyond it
+export const STACK = 6; // px by which the boxes drawn behind the box of a folded chain extend beyond that box
 
-const GRAD_MOST = 200; // the most px of a gradient's text; one wider than its state avoids the boxes
+const GRAD_MOST = 200; // the largest width in px of a gradient's text
 
 /**
- * Return the sizes and positions of all parts, in bands of at most `W` px. `now` has the parts that need room: {
- * isThere(key), who: states with names under them, grads: whether gradients have room, groups }.
+ * Return the sizes and positions of all parts of a generation, in bands of at most `width` px. `now` determines which
+ * parts need room: `isThere(key)` returns true for a state or item that is drawn, `who` has the ids of the states with
+ * names under them, `grads` is true if gradients are drawn, and `groups` are the groups of states.
  */
 export function historyLayout(gen, width, now) {
   const { columns, bands, sizes } = getOrMake((gen.layouts ??= new Map()), `${width} ${fontsKey()}`, () =>
@@ -33,7 +34,7 @@ export function historyLayout(gen, width, now) {
 function historyColumns(gen, width) {
   const { col, lane, last, roots } = gridOf(gen);
   const { items } = gen;
-  // even the narrowest picture has a state, an operation and a state in one row
+  // a row has room for a state, an operation and a state, even in the narrowest picture
   const pillMost = Math.max(56, Math.min(120, (width - 150) / 2));
   const boxMost = it => Math.min(it.members.length > 1 ? 200 : 170, width - 2 * pillMost - 56);
   const boxW = it => {
@@ -80,7 +81,7 @@ function historyColumns(gen, width) {
     columns[col.get(it)].push({ key: it, node: true, lane: lane.get(it), w: boxW(it), slot: boxW(it) });
   }
   for (const id of gen.states.keys()) {
-    if (!lane.has(id)) continue; // it is inside a folded chain, or not part of this generation
+    if (!lane.has(id)) continue; // the state is inside of a folded chain, or does not belong to this generation
     const it = items.find(i => i.out === id);
     const w = pillW(id, it ? labels(it) : []);
     columns[col.get(id)].push({
@@ -92,7 +93,7 @@ function historyColumns(gen, width) {
     });
   }
   const widthOfCol = c => Math.max(0, ...columns[c].map(p => p.slot));
-  // bands: a state column, then pairs of an operation column and a state column, as many as fit
+  // a band is a column of states, followed by as many pairs of a column of operations and one of states as fit
   const ghostsOf = (from, to) =>
     [
       ...new Set(
@@ -115,7 +116,7 @@ function historyColumns(gen, width) {
       if (sum > width && to >= from) break;
       to = Math.min(next, last);
     }
-    to = Math.max(to, from); // a band has at least one operation, even if it is too narrow
+    to = Math.max(to, from); // a band has at least one column of operations, even if the picture is too narrow for it
     bands.push({ from, to, first });
     from = to + 1;
   }
@@ -144,7 +145,7 @@ function bandLayout(
   const goesOn = end < columns.length - 1;
   for (let c = from; c <= end; c++) {
     for (const p of columns[c]) if (!(goesOn && c === end && roots.has(p.key))) put(p, c);
-  } // a leaf is placed beside the operation that reads it
+  } // a leaf in the last column is left out, because the next band places it beside the operation that reads it
   const lead = from - 1;
   const taken = new Set(spots.map(p => `${p.c} ${p.lane}`));
   if (!first) {
@@ -168,7 +169,7 @@ function bandLayout(
   }
   const lanes = [...new Set(spots.map(p => p.lane))].sort((a, b) => a - b);
   for (const p of spots) p.row = lanes.indexOf(p.lane);
-  // horizontally, the gaps share the remaining width
+  // the gaps between columns share the width that the columns leave
   const cols = [...new Set(spots.map(p => p.c))].sort((a, b) => a - b);
   const colW = cols.map(c =>
     c === lead && !first ? Math.max(0, ...spots.filter(p => p.c === c).map(p => p.slot)) : widthOfCol(c),
@@ -176,8 +177,8 @@ function bandLayout(
   const edges = routeEdges(spots, at, cols);
   const edge = inGroup.size ? 8 : 1;
   let free = width - colW.reduce((a, b) => a + b, 0) - 2 * edge;
-  // below the first lane, edges bend close to a state, so its gradient has to fit into the column, which is widened if
-  // possible
+  // below the first lane, edges bend close to a state, so the text of its gradient has to fit into the state's column;
+  // the column becomes wider if there is room
   for (const p of spots.filter(q => q.grad && q.row && edges.some(e => e.channels.includes(q.c)))) {
     const i = cols.indexOf(p.c);
     const more = Math.max(0, Math.min(p.grad - colW[i], free - 24 * (cols.length - 1)));
@@ -195,8 +196,7 @@ function bandLayout(
   for (const p of spots) p.x = x.get(p.c).mid;
   for (const p of spots) if (p.tight) p.room = x.get(p.c).x2 - x.get(p.c).x1 + 8;
   placeGradients(spots, edges, width, inGroup);
-  // a lane is as high as its texts need, and has no height while it is empty; edges without a straight way run between
-  // lanes
+  // a lane is as high as its contents need, and an empty lane has no height; edges in gutters need room between lanes
   const isShown = p =>
     p.ghost ? spots.some(q => q.node && q.key.ins.includes(p.key) && isThere(q.key)) : isThere(p.key);
   const framed = new Set(
@@ -238,9 +238,9 @@ function bandLayout(
 }
 
 /**
- * Place a gradient's text close above its state if it fits between the boxes, otherwise above the boxes, too, and below
- * its state if an edge leaves upwards. Texts of one row are moved apart, and shortened only when the row is too short
- * for all.
+ * Place the text of each gradient above its state, or below it if an edge leaves the state upwards. The text is close
+ * to the state if it fits between the boxes left and right of it; otherwise it is above or below these boxes. Texts of
+ * one row are moved apart, and shortened only if the row is too short for all of them.
  */
 function placeGradients(spots, edges, width, inGroup) {
   const rows = new Map();
@@ -270,7 +270,7 @@ function placeGradients(spots, edges, width, inGroup) {
   }
 }
 
-/** Move each gradient's text between the vertical lines at its left and its right. */
+/** Move each gradient's text into the space between the vertical lines left and right of it, and shorten it to fit. */
 function moveGradientsOffLines(spots, edges, band, width) {
   const lines = edges.flatMap(e => {
     const at = edgePoints(e, band);

@@ -29,14 +29,14 @@ function layoutAt(plan, frame, variant, width) {
   const { list, at } = generationsOf(plan, variant);
   const gen = list[at[frame.step]];
   const [a, b] = windowOf(plan.runs[variant], frame.step);
-  // all steps of backward, of which there may be hundreds, have one layout
+  // all steps of one backward pass, of which there may be hundreds, share one layout
   const make = () => layoutOfSteps(plan, variant, gen, a, b, width) ?? null;
   const key = `${variant} ${a} ${at[frame.step]} ${width} ${fontsKey()}`;
   const layout = a === b ? make() : getOrMake((plan.histories ??= new Map()), key, make);
   return layout ? { gen, layout } : undefined;
 }
 
-/** Return the layout that the history has at all steps from `a` to `b` that show a generation. */
+/** Return the layout that the history has at those steps from `a` to `b` that show the generation `gen`. */
 function layoutOfSteps(plan, variant, gen, a, b, width) {
   const { list, at, named } = generationsOf(plan, variant);
   const steps = Array.from({ length: b - a + 1 }, (_, i) => a + i).filter(step => list[at[step]] === gen);
@@ -50,9 +50,9 @@ function layoutOfSteps(plan, variant, gen, a, b, width) {
   });
 }
 
-const HEAD = 30; // px of the title of the history
+const HEAD = 30; // the height in px of the title of the history
 
-/** Return the height of the history at a step, which is the same in all steps of backward. */
+/** Return the height of the history at a step. All steps of one backward pass have the same height. */
 export function historyHeight(plan, frame, variant, width) {
   const { layout } = layoutAt(plan, frame, variant, width) ?? {};
   return layout ? HEAD + layout.reduce((sum, band) => sum + band.height + 16, 0) - 20 : 0;
@@ -78,7 +78,7 @@ export function drawHistory(plan, frame, variant, width) {
   return { svg: out, height: y - 20 };
 }
 
-/** Return the longest text that fits at the bottom of a group's frame, beside lines and boxes, and its x. */
+/** Return the longest text that fits between lines and boxes at the bottom of a group's frame, and the text's x. */
 function groupLabel(fam, band, x1, right, top, bottom, width) {
   const inside = p => p.y + BOX_H / 2 > top && p.y - BOX_H / 2 < bottom;
   const beside = band.spots.filter(p => inside(p) && p.x - p.w / 2 > right - 7).map(p => p.x - p.w / 2 - 6);
@@ -160,7 +160,7 @@ function drawBand(gen, band, frame, width) {
   return out;
 }
 
-/** Draw an edge: a thin grey arrow forward, and a heavy arrow back after the gradient has passed. */
+/** Draw an edge: a thin arrow forward or, after the gradient has passed, a heavy arrow back. */
 function drawEdge(e, band, members, frame) {
   const n = e.out ? members.at(-1) : members[0];
   const passed = n.ran !== undefined && n.failed === undefined;
@@ -254,8 +254,8 @@ function drawItem(frame, members, p) {
 }
 
 /**
- * Draw a state such as "a@0": filled while its numbers are in memory, hollow and struck through after they were
- * overwritten.
+ * Draw a state such as "a@0". It is filled while its numbers are in memory, and hollow and struck through after they
+ * were overwritten or freed.
  */
 function drawState(frame, s, p, width) {
   const step = frame.step;

@@ -2,8 +2,8 @@ import { getOrMake } from '../shared/cache.js';
 import { HUES } from '../shared/patterns.js';
 
 /**
- * Return the hue of each tensor for its whole life. Two aliases of one storage never have the same hue. Other tensors
- * that exist at the same time have different hues as long as there are enough.
+ * Return the hue of each tensor for its whole life. Tensors that exist at the same time have different hues if there
+ * are enough hues for all. If not, at least the aliases of one storage have, if there are enough hues for them.
  */
 export function assignHues({ lives }) {
   const hues = new Map();
@@ -23,7 +23,8 @@ export function assignHues({ lives }) {
 }
 
 /**
- * Count a tensor's life. Lives with equal spans are counted together, because one step may make thousands of tensors.
+ * Add a tensor's life to the counts of lives by hue. Lives with equal spans are counted together, because one step may
+ * make thousands of tensors.
  * @param {Map<string, {spans: number[][], counts: number[]}>} alike
  */
 function addLife(alike, { spans }, hue) {
@@ -32,7 +33,7 @@ function addLife(alike, { spans }, hue) {
 
 const noCounts = () => Array.from({ length: HUES + 1 }, () => 0);
 
-/** Return, for each hue, how many of the counted lives overlap a life in time. */
+/** Return, for each hue, how many of the lives counted in `all` overlap `life` in time. */
 function countsOf(all, life) {
   const sums = noCounts();
   for (const alike of all) {

@@ -2,7 +2,7 @@ import { t } from '../shared/messages.js';
 import { bytesText, listed, listText } from '../shared/text.js';
 import { showsTensors } from './depth.js';
 
-/** Return the name of a running line that refers to a tensor: "line 5" or, in its second execution, "line 5, 2". */
+/** Translate the name of a running line: "line 5" or, at its second execution, "line 5, 2". Return others unchanged. */
 export function lineName(name) {
   const [, line, number] = name.match(/^line (\d+)(?:, (\d+))?$/) ?? [];
   if (number) return t('line {line}, {number}', { line, number });
@@ -27,7 +27,7 @@ export function tensorName(name) {
   return number ? t('parameter {number}', { number }) : lineName(name);
 }
 
-/** Return a name in the form of a picture, in which a running line is in brackets. */
+/** Return a name as a picture shows it: the name of a running line is in brackets. */
 export const shownName = n => (n.kind === 'line' ? t('({line})', { line: lineName(n.name) }) : tensorName(n.name));
 
 const yesOrNo = is => (is ? t('yes') : t('no'));
@@ -38,7 +38,7 @@ export const gradientText = tensor => yesOrNo(!tensor.stop_gradient && !tensor.o
 /** Return "yes" if no recorded operation has made a tensor, otherwise "no". */
 export const leafText = tensor => yesOrNo(tensor.leaf);
 
-/** Return the name of a saved tensor: its state's label, or its role in the derivative. */
+/** Return the label of a saved tensor's state or, if it has no state, the tensor's role in the derivative. */
 export const savedLabel = (frame, tensor) => frame.states.get(tensor.state)?.label ?? tensor.what;
 
 export function savedText(frame, tensor) {
@@ -48,7 +48,7 @@ export function savedText(frame, tensor) {
   return tensor.copy ? t('copy of {state}', { state }) : t('saved {state}', { state });
 }
 
-/** Return the caption of a storage: its name, the parts of its description, and its state. */
+/** Return the caption of a storage as [name, parts of the description, state], such as its version. */
 export function storageCaption(storage, step, { device }, depth) {
   const parts = [
     storage.borrowed && t('borrowed'),
