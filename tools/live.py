@@ -118,7 +118,7 @@ def _given_numpy(wheel: Path, entry: dict[str, Any]) -> Path:
 
 
 def _distributed_numpy(entry: dict[str, Any], host: str) -> Path:
-    """Return the distribution's wheel from the cache. Download it if the cache lacks it, and compare its hash."""
+    """Return the distribution's wheel. If the cache lacks it, download it and compare its hash with the pinned one."""
     wheel = cache() / entry["file_name"]
     if wheel.exists() and _sha256(wheel) == entry["sha256"]:
         return wheel

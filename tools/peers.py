@@ -1,4 +1,4 @@
-"""Run the tests with real PyTorch, two versions of real Paddle, and software for classes, in separate environments.
+"""Run the tests with versions of real PyTorch and Paddle, and with software for classes, in separate environments.
 
     python tools/peers.py [torch] [paddle] [class] ...      all by default; existing environments are used again
 

@@ -3,7 +3,7 @@
     python tools/plain_language.py              check the code of each package against its limits (in `make check`)
     python tools/plain_language.py PATH ...     print each finding in these files or folders, and their figures
     python tools/plain_language.py --figures    print the figures of each package and of the chapters
-    python tools/plain_language.py --tighten    lower the limits in plain_language.json to the figures of today
+    python tools/plain_language.py --tighten    tighten the limits in plain_language.json to the figures of today
 
 The exit status is 1 if a package exceeds a limit. With PATH, it is 1 if the files miss the target of a rewritten text,
 or have a finding other than "what". The figures are the numbers of certain words and phrases per 1,000 words, and of

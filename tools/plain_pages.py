@@ -3,7 +3,7 @@
     python tools/plain_pages.py              check each page against its limits (a test does this)
     python tools/plain_pages.py PATH ...     print each finding in these pages, and their figures
     python tools/plain_pages.py --figures    print the figures of each page
-    python tools/plain_pages.py --tighten    lower the limits in plain_pages.json to the figures of today
+    python tools/plain_pages.py --tighten    tighten the limits in plain_pages.json to the figures of today
 
 The limits differ from those of code (`tools/plain_language.py`): a page may ask questions, and the mean length of its
 sentences has limits too. Appendices, among them the glossary, are not checked, because they have few sentences.

@@ -38,7 +38,7 @@ COMPRESSIBLE = ("text/", "application/json", "application/javascript", "applicat
 
 @lru_cache(maxsize=64)
 def compressed(path: Path, changed: int) -> bytes:
-    """Return the compressed content of a file, cached by its path and the time at which the file has changed.
+    """Return the compressed content of a file, cached by the path of the file and the time of its last change.
 
     Compressing the files with which pages run Python takes half a second.
     """

@@ -1,6 +1,6 @@
 """Show which translated pages are older than their English pages, and record that a translation is up to date.
 
-    python tools/translation.py status             list all pages as translated, behind or missing
+    python tools/translation.py status             list all pages as translated, behind, unrecorded or missing
     python tools/translation.py check PAGE ...     list code, links and numbers that a translation has changed
     python tools/translation.py accept PAGE ...    record that each block translates today's English block
 
