@@ -12,7 +12,7 @@ import { CROWD } from './memory-layout.js';
 import { planOf } from './plan.js';
 import { boxMark } from './rest-picture.js';
 
-/** Return the marks that occur anywhere in a trace. */
+/** Return the names of the legend's marks that occur anywhere in the pictures of a trace. */
 export function marksOf(trace) {
   const plan = planOf(trace);
   const has = new Set();
@@ -90,7 +90,7 @@ export function marksOf(trace) {
   return has;
 }
 
-/** Return the rows of storages that are drawn whole. */
+/** Return the rows of the legend about storages that are drawn as a whole. */
 function wholeRows(text, edge) {
   return [
     [
@@ -117,7 +117,7 @@ function wholeRows(text, edge) {
   ];
 }
 
-/** Return rows [mark, sample, meaning], which are shown if the mark occurs. A sample is 72 by 30 px. */
+/** Return all rows as [mark, sample, meaning]. A row without a mark is always shown. A sample is 72 by 30 px. */
 export function legendRows(prefix) {
   const text = (x, y, s, o = {}) => svgText(x, y, s, { size: 12, mono: true, anchor: 'middle', ...o });
   const box = (style, rx = 4, x = 4, w = 64) => svgRect(x, 3, w, 24, style, rx);
@@ -280,7 +280,7 @@ export function legendRows(prefix) {
 
 let legends = 0;
 
-/** Return the legend as list items. */
+/** Return the legend as list items, with only those rows whose marks occur in the trace. */
 export function legendOf(trace) {
   const has = marksOf(trace);
   const prefix = `l${legends++}`;

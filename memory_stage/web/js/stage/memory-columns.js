@@ -6,13 +6,13 @@ import { showsHistory, showsTensors } from './depth.js';
 import { comparison, fieldText } from './labels.js';
 import { placesOf } from './plan.js';
 
-/** The px for a name and its arrow at the depth "memory", where a row of names is as high as its track. */
+/** The height in px of a row at the depth "memory". A row consists of a name, its arrow and the track of its tensor. */
 const NAME_ROW = 28;
 
 /**
- * Return columns and sizes for a width and a depth, from the widest texts that will ever be shown.
+ * Return the columns and sizes for a width and a depth. They have room for the widest texts that any step shows.
  * @param {any} plan
- * @param {{width: number, depth: import('./depth.js').Depth, cell: number}} view `cell`: the height of a cell
+ * @param {{width: number, depth: import('./depth.js').Depth, cell: number}} view `cell` is the height of a cell
  */
 export function columnsOf(plan, { width, depth, cell }) {
   return getOrMake((plan.columns ??= new Map()), `${width} ${depth} ${cell} ${fontsKey()}`, () => ({
@@ -23,8 +23,8 @@ export function columnsOf(plan, { width, depth, cell }) {
 }
 
 /**
- * Return the column of names. They are beside the storages at every width, and an arrow leads from a name through the
- * mark of its tensor to the tensor's track.
+ * Return the columns and sizes for the depth "memory", which shows no tensors. At every width, the names are beside the
+ * storages, and an arrow leads from a name through the mark of its tensor to the tensor's track.
  */
 function nameColumn(plan, width) {
   const narrow = width < 580;
@@ -37,10 +37,10 @@ function nameColumn(plan, width) {
   return { plain: true, narrow: false, box, nameW, boxW: 12, boxH: 12, rowH: NAME_ROW, st, top: 4, trayMin };
 }
 
-/** Return the px at the right margin of a narrow picture for the arrows of a number of tensors. */
+/** Return the width in px of the right margin of a narrow picture, which has room for the arrows of `lanes` tensors. */
 export const arrowMargin = lanes => Math.min(48, 8 + 7 * lanes);
 
-/** Return the largest number of tracks at one storage in any step. */
+/** Return the largest number of tracks that any storage has. */
 const mostTracks = plan =>
   Math.max(
     1,
@@ -76,7 +76,7 @@ function computeColumns(plan, width, depth, cell) {
   };
   const valueW = (key, size) => Math.min(220, widest(room[key], { size, mono: true, bold: true }));
 
-  // the box of a storage is at least as wide as the longest caption, and otherwise as wide as the cells
+  // the box of a storage is as wide as its cells, but at least as wide as the longest caption, up to a limit
   const captions = [...plan.groups.values()].flatMap(g => [...g.captions]);
   const trayMin = Math.min(
     Math.max(240, narrow ? Math.min(260, width * 0.72) : Math.min(300, width * 0.36)),
@@ -104,7 +104,7 @@ function computeColumns(plan, width, depth, cell) {
     }
     return { narrow, box, nameW, boxW, boxH: 30, rowH: 40, columns, st: box + boxW + 46, top: 44, trayMin };
   }
-  // several lines in the box: two fields beside each other if they fit, otherwise one below the other
+  // the box has several lines, each with two fields if they fit side by side, otherwise with one
   const label = key => widthOf(fieldText(key), { size: 12 }) + 5;
   const boxMost = narrow ? width - box - arrowMargin(mostTracks(plan)) - 4 : most;
   const x1 = narrow ? 17 : 22;
@@ -113,7 +113,7 @@ function computeColumns(plan, width, depth, cell) {
   const pairs = [['shape', 'offset'], ['strides', 'version'], ...rest];
   const left = Math.max(...pairs.map(p => label(p[0]) + valueW(p[0], 12)));
   const right = Math.max(...pairs.filter(p => p[1]).map(p => label(p[1]) + valueW(p[1], 12)));
-  // the first arrangement that fits: two columns; two columns where both fields are short; one column
+  // take the first arrangement that fits: two columns, two columns only for short fields, or one column
   const pairW = rows =>
     Math.max(0, ...rows.filter(p => p[1]).map(p => label(p[0]) + Math.min(80, valueW(p[0], 12)))) + air;
   const arrangements = [pairs, [['shape'], ['strides'], ['offset', 'version'], ...rest]];

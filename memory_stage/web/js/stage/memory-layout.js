@@ -6,9 +6,9 @@ import { arrowMargin } from './memory-columns.js';
 import { isFleeting, placesOf, rowKey, windowOf } from './plan.js';
 import { restHeight } from './rest-picture.js';
 
-export const TRACK_H = 8; // px of the height of a track
+export const TRACK_H = 8; // the height of a track in px
 
-const TRACK = 13; // px of the height of a track with the space under it
+const TRACK = 13; // the height in px of a track and the space under it
 
 const PAD = 7;
 
@@ -18,16 +18,16 @@ const INDEX_H = 15;
 
 const MOST_ROWS = 10;
 
-export const CROWD = 30; // from this number of storages on, the picture limits those that are drawn in full
+export const CROWD = 30; // if there are more storages than this, the picture draws at most MOST_IN_FULL in full
 
-const MOST_IN_FULL = 4; // the most storages touched by a step that are drawn in full even if there is no room
+const MOST_IN_FULL = 4; // of the storages that a step touches, as many as this are drawn in full even without room
 
-const MOST_TRIED = 12; // of more than `CROWD` storages, how many of the latest are tried for drawing in full
+const MOST_TRIED = 12; // if there are more than CROWD storages, only as many of the latest as this may be drawn in full
 
 /**
- * Return the rows at a storage in this frame. Each has one tensor (or several equal saved tensors) and all that refer
- * to it. Saved tensors are a part of the history; without it, they are shown only if nothing else refers to their
- * storage.
+ * Return the rows of each storage in this frame, as a map. A row has one tensor, or several saved tensors with the same
+ * layout and version, and the names that refer to it. At a depth without history, saved tensors have rows only if no
+ * other tensor uses their storage.
  */
 function rowsAt(frame, depth) {
   const shown = it => it.freed === undefined || it.freed === frame.step;
@@ -60,8 +60,8 @@ function rowsAt(frame, depth) {
 const WORD = /[\p{L}_][\p{L}\p{N}_]*/gu;
 
 /**
- * Return the storages of a frame, each with its rows. A freed storage is included at the step that frees it; a
- * storage that was allocated and freed within one step has only a caption.
+ * Return the storages of a frame, each with its rows. A freed storage is included only at the step that frees it. A
+ * storage that one step both allocated and freed has the length 0, so that only its caption is drawn.
  */
 function groupsAt(plan, frame, variant, depth) {
   const places = placesOf(plan, variant);
@@ -83,7 +83,7 @@ function groupsAt(plan, frame, variant, depth) {
   });
 }
 
-/** Return all rows that a storage has in the steps that share a layout, each with its first line. */
+/** Merge the groups of several steps: return, for each storage, all its rows in these steps, with their first lines. */
 function mergedGroups(found) {
   const groups = new Map();
   for (const { g, rows, place, length } of found) {
@@ -109,7 +109,7 @@ function mergedGroups(found) {
   return [...groups.values()].sort((a, b) => a.place - b.place);
 }
 
-/** Return the merged groups of a variant, by their places. */
+/** Return merged groups by place. Storages that do not exist at the same time may have the same place. */
 function placed(groups) {
   const all = new Map();
   for (const group of groups) getOrMake(all, group.place, () => []).push(group);
@@ -117,8 +117,8 @@ function placed(groups) {
 }
 
 /**
- * Return a place with the storage that is in it now, if there is one. Because few of many storages are drawn, a place
- * is measured only when its height or its sizes are read.
+ * Return a place, with the storage that is in it now if there is one. A place is measured only when its height `height`
+ * or its sizes `m` are read, because only a few of many storages are drawn.
  */
 function placeOf(now, groups, c, width) {
   const sizes = new Map();
@@ -138,9 +138,9 @@ function placeOf(now, groups, c, width) {
 }
 
 /**
- * Return the parts of memory to draw in a frame, as places [{ st, rows, m, height }] that are high enough for every
- * step with this layout. Storages that were not touched recently are folded if they do not fit into `room` px or if
- * there are too many for a reader.
+ * Return the places { st, rows, m, height } of memory in a frame: `list` has those that are drawn in full, `folded` the
+ * others. If there is room, a place is high enough for every step that shares this layout. Storages that were not
+ * touched recently are folded if they do not fit into `room` px, or if there are too many for a reader.
  */
 export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
   const { depth } = c;
@@ -164,8 +164,8 @@ export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
     for (const list of unfold ? [whole] : [whole, now]) if (unfold || fits(list, -last)) return { list, folded: [] };
   }
   const words = new Set(plan.codes[variant].slice(frame.line - 1, frame.end).flatMap(text => text.match(WORD) ?? []));
-  // always shown are storages that this step touched and did not free, and that of a question; then those with names in
-  // the line, then the latest
+  // the first are storages that this step touched, those with stale tensors and the storage of a question; then follow
+  // storages with names in the line, then the others, in the order in which they were last touched
   const touchedAt = ({ st: storage, rows }) => {
     if (storage.id === frame.lit?.storage || rows.some(r => isStale(r.t))) return frame.step;
     const isMeant = rows.some(r => r.names.some(n => words.has(n.name.match(WORD)?.[0])));
@@ -186,13 +186,13 @@ export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
   return { list: now.filter(x => open.has(x)), folded: now.filter(x => !open.has(x)) };
 }
 
-/** Return the px between two storages. */
+/** Return the height in px of the gap between two storages. */
 export const groupGap = c => (c.narrow || c.plain ? 20 : 14);
 
-/** Return the sizes of a group: its cells, tracks and caption, and beside them the rows of its tensors. */
+/** Return the sizes of a storage's cells, tracks and caption, and of the rows of its tensors beside them. */
 function measureGroup({ g, rows: all, lines, length }, c, width) {
   const rows = [...all.values()];
-  // rows that share a line, because they never exist at the same time, share a lane of tracks
+  // rows share a line if they never exist at the same time, and rows with the same line share a lane of tracks
   const lanes = [...new Set(rows.map(r => r.line))].sort((a, b) => a - b);
   const arrows = c.narrow ? arrowMargin(lanes.length) : 0;
   const cells = cellsOf(g, Math.floor(c.narrow ? width - 24 - arrows : width - c.st - 12), length, c.cell);
@@ -234,8 +234,8 @@ function measureGroup({ g, rows: all, lines, length }, c, width) {
 }
 
 /**
- * Return the sizes of a group whose names are beside their tracks: the track of the first row is over the cells,
- * the others are under them. A track on several lines of cells has its names beside the first line.
+ * Return the sizes of a storage whose names are beside their tracks. The track of the first row is above the cells, and
+ * the others are below them. If a track continues on several lines of cells, its names are beside the first of them.
  */
 function namedTracks({ rows, lanes, reach, counted, cells, cellH, length }, c) {
   const namesOf = line => Math.max(1, ...rows.filter(row => row.line === line).map(row => row.order.length));
@@ -259,7 +259,7 @@ function namedTracks({ rows, lanes, reach, counted, cells, cellH, length }, c) {
     y += indexH + cellH + 2;
     for (const line of under) place(line, l);
   }
-  // tensors whose cells are in another storage
+  // rows without a track, because this storage has none of the cells that their tensors read
   for (const line of lanes.filter(each => !laneOf[each].length)) place(line, 0);
   const bottom = y + CAPTION;
   return { lineTop, laneOf, bottom, rowsTop: 0, height: bottom + groupGap(c) };

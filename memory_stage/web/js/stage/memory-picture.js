@@ -8,7 +8,7 @@ import { drawRest } from './rest-picture.js';
 import { drawCells, drawTray } from './storage-picture.js';
 import { drawCapsule, drawKnob, drawName, drawTensor, drawTrack } from './tensor-picture.js';
 
-/** The name that refers to a saved tensor in a picture without operations. */
+/** Return the name "backward", which refers to a saved tensor in a picture that does not show operations. */
 const forBackward = () => ({ name: t('backward'), kind: 'line', changed: -1 });
 
 /**
@@ -16,8 +16,8 @@ const forBackward = () => ({ name: t('backward'), kind: 'line', changed: -1 });
  * @param {any} frame
  * @param {number} variant
  * @param {{width: number, depth: import('./depth.js').Depth, cell: number}} view
- * @param {string} prefix of ids
- * @param {boolean} unfold
+ * @param {string} prefix of the ids of patterns
+ * @param {boolean} unfold draw every storage in full
  * @param {number} room the largest height in px
  */
 export function drawMemory(plan, frame, variant, view, prefix, unfold, room) {

@@ -1,7 +1,7 @@
 /**
- * Motion between the pictures of two steps: parts move from their old positions to the new ones, and a freed storage
- * fades out. A style (`PICTURE_CSS`) flips the numbers that a write has changed. All motion ends within 300 ms, and
- * readers whose system asks for reduced motion see none.
+ * Animate the change from the picture of one step to the next: parts move from their old to their new positions, and a
+ * freed storage fades out. The style sheet `PICTURE_CSS` animates the numbers that a write has changed. All motion ends
+ * within 300 ms, and there is none if the reader's system asks for reduced motion.
  */
 
 const GLIDE = { duration: 220, easing: 'ease-out' };
@@ -14,9 +14,9 @@ const WANTS_NONE = '(prefers-reduced-motion: reduce)';
  */
 
 /**
- * Return the positions of the storages, names and history of a picture, without the small boxes of other storages,
- * because there may be hundreds. The map is empty for a reader who wants no motion, because reading positions makes the
- * browser lay out the page.
+ * Return the positions of the storages, names and history of a picture. Storages that are drawn as small boxes are left
+ * out, because there may be hundreds. If the reader wants no motion, return an empty map instead of reading positions,
+ * which would make the browser lay out the page.
  * @param {Element} picture
  * @returns {Places}
  */
@@ -46,7 +46,7 @@ export function animateFrom(earlier, picture) {
   for (const [key, { element }] of now) {
     const around = element.parentElement?.closest('[data-storage]');
     const carried = around instanceof SVGElement ? shiftOf(`storage ${around.dataset.storage}`) : 0;
-    const shift = shiftOf(key) - carried; // a name moves with its storage
+    const shift = shiftOf(key) - carried; // a name inside of a storage already moves with the storage
     if (Math.abs(shift) > 1) glide(element, shift);
   }
   const svg = picture.querySelector('svg');
@@ -56,12 +56,12 @@ export function animateFrom(earlier, picture) {
   }
 }
 
-/** Move an element from a position above or below to its present one. */
+/** Move an element from an earlier position, which is `shift` px lower (higher if negative), to its present one. */
 function glide(element, shift) {
   element.animate([{ transform: `translate(0,${shift}px)` }, {}], { ...GLIDE, composite: 'add' });
 }
 
-/** Show a part of the previous picture once more in its position, and let it fade. */
+/** Add a part of the previous picture to the present one, in its old position, and let it fade out. */
 async function fadeOut(svg, element, top) {
   element.setAttribute('aria-hidden', 'true');
   element.style.pointerEvents = 'none';
@@ -78,6 +78,6 @@ async function fadeOut(svg, element, top) {
     ],
     FADE,
   );
-  await fading.finished.catch(() => undefined); // cancelled if the next picture is drawn before its end
+  await fading.finished.catch(() => undefined); // rejected if the next picture cancels the animation
   element.remove();
 }

@@ -3,7 +3,7 @@
 import { plural, t } from '../shared/messages.js';
 import { FEW_PASSES, SHORT_PROGRAM, eventSteps, loopsOf, nextOf, sameInPass, stepsWithText } from './navigation.js';
 
-/** Return the controls of the loops at a depth. */
+/** Return the controls of the loops at a depth of nesting: 0 for outer loops, 1 for loops in them. */
 function passControls(depth) {
   const data = `data-pass="${depth}"`;
   const loop = depth ? t('Inner loop') : t('Loop');
@@ -30,7 +30,7 @@ const kindText = kind =>
     error: t('error'),
   })[kind];
 
-/** Return the button that jumps to the next step of a kind. */
+/** Return the button that jumps to the next step with a kind of event. */
 function jumpButton([kind, { length }]) {
   const count = length > 1 ? ` <span class="count">${length}</span>` : '';
   const label = t('{before}next {after}{kind}', {
@@ -47,7 +47,7 @@ const searchForm = () => `<form class="search" role="search">
   <p class="found" role="status"></p>`;
 
 export class NavigationBar {
-  /** @param {any} stage the element: `data`, `at`, `frames`, `$` and `go` */
+  /** @param {any} stage the element; the bar uses its `data`, `at`, `frames`, `$` and `go` */
   constructor(stage) {
     this.stage = stage;
   }
@@ -69,7 +69,7 @@ export class NavigationBar {
     return stepsWithText(this.stage.data, this.stage.at.variant, this.wanted);
   }
 
-  /** Show the controls of the current variant. A short program has no controls. */
+  /** Show the controls of the current variant. If all variants are short, there are none. */
   show() {
     const { $, data, frames } = this.stage;
     const box = $('.find');
@@ -85,7 +85,7 @@ export class NavigationBar {
     $('[type=search]').value = wanted;
   }
 
-  /** Show the result of a jump below the controls, and let a screen reader read it. */
+  /** Show the result of a jump or a search below the controls, where a screen reader also reads it. */
   report(text) {
     const status = this.stage.$('.found');
     if (status) status.textContent = text;
@@ -97,7 +97,7 @@ export class NavigationBar {
     this.report(hits.length ? plural('{count} step', '{count} steps', hits.length) : none);
   }
 
-  /** Go to the next or to the previous step of a kind. */
+  /** Go to the next step with a kind of event or, if `isBack` is true, to the previous one. */
   jump(kind, isBack) {
     const steps = this.events.get(kind) ?? [];
     const to = nextOf(steps, this.stage.at.step, isBack);
@@ -108,7 +108,7 @@ export class NavigationBar {
     );
   }
 
-  /** Go to the next or to the previous step that contains the text of the search field. */
+  /** Go to the next or the previous step whose texts contain the text of the search field. */
   goToHit(isBack = false) {
     const { hits } = this;
     if (!this.wanted.trim()) return;
@@ -120,7 +120,8 @@ export class NavigationBar {
   }
 
   /**
-   * Return the loop at a depth that contains the current step, its current pass, and the previous and the next loop.
+   * Return the loop that contains the current step at a depth of nesting, the index of its current pass, and the
+   * previous and the next loop at this depth. Outside of a loop, `loop` is undefined and `pass` is -1.
    */
   passAt(depth) {
     const { step } = this.stage.at;
@@ -134,14 +135,14 @@ export class NavigationBar {
     };
   }
 
-  /** Go to the corresponding step of another pass. */
+  /** Go to the step of pass `to` that corresponds to the current step. */
   goToPass(depth, to) {
     const { loop, pass } = this.passAt(depth);
     if (!loop?.passes[to]) return;
     this.stage.go(sameInPass(this.stage.frames, this.stage.at.step, loop.passes[pass], loop.passes[to]));
   }
 
-  /** Go to the corresponding step of the next or the previous pass; from outside of a loop, go into the next loop. */
+  /** Go to the corresponding step of the next or previous pass. Outside of a loop, go to the next or previous loop. */
   stepPass(depth, by) {
     const { loop, pass, before, after } = this.passAt(depth);
     if (loop) this.goToPass(depth, pass + by);
@@ -153,7 +154,7 @@ export class NavigationBar {
     for (const row of this.stage.shadowRoot.querySelectorAll('.pass')) this.fillPass(row);
   }
 
-  /** Show the current pass in the controls of a depth. */
+  /** Show the current pass in the controls of the loops at a depth of nesting. */
   fillPass(row) {
     const { loop, pass, before, after } = this.passAt(+row.dataset.depth);
     const near = loop ?? after ?? before;

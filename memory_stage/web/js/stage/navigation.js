@@ -5,11 +5,11 @@ import { isStale } from '../trace/references.js';
 import { savedLabel } from './labels.js';
 import { planOf } from './plan.js';
 
-export const SHORT_PROGRAM = 12; // the most steps of a program that needs no navigation
+export const SHORT_PROGRAM = 12; // a program with at most this many steps needs no navigation
 
-export const FEW_PASSES = 3; // the fewest passes of a loop that is folded in a list
+export const FEW_PASSES = 3; // a loop with at least this many passes is folded in a list
 
-/** Return the steps of each kind of event, in the order of the buttons, without kinds that do not occur. */
+/** Return a map from each kind of event that occurs to the steps with such events, in the order of the buttons. */
 export function eventSteps(trace, variant) {
   const plan = planOf(trace);
   return getOrMake((plan.ways ??= new Map()), variant, () => {
@@ -39,7 +39,8 @@ export function eventSteps(trace, variant) {
 }
 
 /**
- * Return the navigation of a variant as plain data: steps by kind of event, loops, and the steps with the text `find`.
+ * Return the navigation of a variant as plain data: the steps with each kind of event, the loops, and the steps whose
+ * texts contain `find`.
  */
 export const navigation = (trace, { variant = 0, find = '' } = {}) => ({
   events: Object.fromEntries(eventSteps(trace, variant)),
@@ -47,7 +48,7 @@ export const navigation = (trace, { variant = 0, find = '' } = {}) => ({
   hits: stepsWithText(trace, variant, find),
 });
 
-/** Return the step after `at` in a list of steps, or before it; after one end, continue at the other. */
+/** Return the next step after `at` in a list or, if `back` is true, the previous one. Wrap around at both ends. */
 export function nextOf(steps, at, back = false) {
   return back ? (steps.findLast(step => step < at) ?? steps.at(-1)) : (steps.find(step => step > at) ?? steps[0]);
 }
@@ -55,7 +56,7 @@ export function nextOf(steps, at, back = false) {
 const searchable = s => withoutBackticks(s).toLowerCase().replace(/\s+/g, ' ');
 
 /**
- * Return the steps whose sentence, code, output or error contains a text; case and the number of spaces are ignored.
+ * Return the steps whose sentence, note, code, output or error contains a text. Ignore case and the number of spaces.
  */
 export function stepsWithText(trace, variant, wanted) {
   const plan = planOf(trace);
@@ -71,7 +72,7 @@ export function stepsWithText(trace, variant, wanted) {
   return sought ? texts.flatMap((mine, step) => (mine.some(s => s.includes(sought)) ? [step] : [])) : [];
 }
 
-/** Return the loops of a variant, outer before inner: { line, depth, from, to, passes: [{ n, from, to }] }. */
+/** Return a variant's loops, outer before inner ones, as { line, depth, from, to, passes: [{ n, from, to }] }. */
 export function loopsOf(trace, variant) {
   const plan = planOf(trace);
   return getOrMake((plan.loops ??= new Map()), variant, () => {
@@ -100,8 +101,8 @@ export function loopsOf(trace, variant) {
 }
 
 /**
- * Return the labels of stale tensors by line: those that the line saved, overwrote (lost), or whose storage it wrote in
- * other cells (moved).
+ * Return a map from lines to the labels of tensors that are stale at a step: `saved` has those that the line saved,
+ * `lost` those that it overwrote, and `moved` those in whose storage it wrote only other cells.
  * @returns {Map<number, {saved: Set<string>, lost: Set<string>, moved: Set<string>}>}
  */
 export function staleLines(trace, variant, step) {
@@ -127,7 +128,7 @@ export function staleLines(trace, variant, step) {
   return lines;
 }
 
-/** Return the labels of a line as a note. */
+/** Return the note at a line about the stale tensors that `staleLines` found for it. */
 export function staleText({ saved, lost, moved }) {
   const all = labels => ({ tensors: andList([...labels], more) });
   return listed([
@@ -138,7 +139,8 @@ export function staleText({ saved, lost, moved }) {
 }
 
 /**
- * Return the step of pass `to` that corresponds to a step of pass `own`: the same run of the same line, or the first.
+ * Return the step of pass `to` that corresponds to a step of pass `own`: the same run of the same line, or else the
+ * last run of this line, or else the first step of the pass.
  */
 export function sameInPass(frames, step, own, to) {
   const alike = pass => {
@@ -152,7 +154,10 @@ export function sameInPass(frames, step, own, to) {
   return hits[alike(own).indexOf(step)] ?? hits.at(-1) ?? to.from;
 }
 
-/** Return the loops from a depth on, and the runs { from, to } of equal steps, between two steps. */
+/**
+ * Divide the steps from `from` to `to` into loops and runs { from, to } of equal steps. Only loops with at least
+ * FEW_PASSES passes and at a depth of nesting of at least `depth` are items.
+ */
 export function outline(trace, variant, from, to, depth = 0) {
   const loops = loopsOf(trace, variant);
   const { steps } = trace.variants[variant];

@@ -2,7 +2,7 @@
 
 /**
  * Show a step because the reader of the page has reached the text about it. A screen reader reads the step's sentence
- * only if it is new.
+ * only if `isNew` is true, because the page calls this function several times for the same text.
  * @param {any} stage the element
  */
 export function follow(stage, variant, step, isNew) {
@@ -18,7 +18,7 @@ export function follow(stage, variant, step, isNew) {
   stage.show();
 }
 
-/** Choose if a screen reader reads the sentences and errors of the next steps. */
+/** Turn on or off that a screen reader reads the sentences and errors of the next steps. */
 export function announce(stage, isRead) {
   for (const text of stage.shadowRoot.querySelectorAll('.live, .fault')) text.ariaLive = isRead ? 'polite' : 'off';
 }

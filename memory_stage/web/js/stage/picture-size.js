@@ -1,4 +1,4 @@
-/** The size of everything in a picture, which is the same at every step of a program. */
+/** Compute the sizes of the parts of a picture, which are the same at every step of a program. */
 
 import { getOrMake } from '../shared/cache.js';
 import { fontsKey } from '../shared/measure.js';
@@ -8,10 +8,10 @@ import { columnsOf } from './memory-columns.js';
 import { groupGap, memoryLayout } from './memory-layout.js';
 import { restHeight } from './rest-picture.js';
 
-/** The px that lines at the edges of a picture need. */
+/** The px that lines need at the edges of a picture. */
 export const EDGE = 2;
 
-/** The px between memory and history. */
+/** The height in px of the gap between memory and history. */
 export const GAP = 16;
 
 /** Possible heights of a cell, in px. The largest that fits is used. */
@@ -19,33 +19,35 @@ const CELLS = [136, 120, 104, 88, 76, 66, 58, 50, 44];
 const SMALLEST = CELLS[CELLS.length - 1];
 
 /**
- * The most px above and below a picture that may be empty. There may be more on a phone, where the program is above.
+ * The most px that may be empty above a picture, and below it. On a phone, where the program is above the picture,
+ * there may be more.
  */
 const MOST_MARGIN = { wide: 20, narrow: 76 };
 
-/** The width in px below which a picture is treated as on a phone. */
+/** A picture that is narrower than this, in px, is treated as if it were on a phone. */
 const NARROW = 580;
 
 /** Possible magnifications of the whole picture. */
 const ZOOMS = [1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7];
 
 /**
- * The width in px of the narrowest picture to magnify. If tensors are shown, it needs the arrangement of a wide
- * picture.
+ * A picture is magnified only if its width in px, divided by the magnification, is at least this. A picture with
+ * tensors must remain wide enough for the arrangement of a wide picture.
  */
 const NARROWEST = { names: 272, tensors: 580 };
 
-/** The most steps of all variants for which heights are computed in advance. */
+/** If all variants together have more steps than this, their heights are not computed in advance. */
 const SHORT = 60;
 
-/** The most storages of all variants in a picture that is magnified. */
+/** If all variants together have more storages than this, heights are not computed in advance, either. */
 const MANY = 1000;
 
 /**
- * Return the size of the pictures of a trace: the height of a cell, the magnification of everything, the px that are
- * empty over and under each picture, and the height of the tallest step in px (0 if it is not known). Everything is as
- * large as it can be while the step at which the trace opens is at most `least` px high, and every step with all its
- * storages at most `room` px. If that is not possible, the cells are the smallest.
+ * Return the sizes of the pictures of a trace: `cell`, the height of a cell; `zoom`, the magnification of everything;
+ * `margin`, the empty px above and below each picture; and `tallest`, the height of the tallest step in px (0 if it is
+ * not known). Everything is as large as possible while the step at which the trace opens is at most `least` px high,
+ * and every step with all its storages is at most `room` px high. If that is impossible, if `least` is undefined, or if
+ * the trace is long, cells have the smallest height and nothing is magnified.
  * @param {any} trace
  * @param {any} plan
  * @param {{width: number, depth: import('./depth.js').Depth, room: number, least?: number}} wish
@@ -57,7 +59,7 @@ export function sizeOf(trace, plan, { width, depth, room, least }) {
   if (least === undefined || isLong) return { cell: SMALLEST, zoom: 1, margin: 0, tallest: 0 };
   const key = `${width} ${depth} ${room} ${least} ${fontsKey()}`;
   return getOrMake((plan.pictureSizes ??= new Map()), key, () => {
-    plan.found = new Map(); // values that the layouts of a step have in common, independent of their size
+    plan.found = new Map(); // caches the values of a step that do not depend on the size of its layout
     try {
       return bestSize(trace, plan, width, depth, room, least);
     } finally {
@@ -93,7 +95,7 @@ function bestSize(trace, plan, width, depth, room, least) {
   return { cell, zoom, margin, tallest: tallest + 2 * margin };
 }
 
-/** Return the step that a trace shows first, or all steps if the trace does not contain one. */
+/** Return the step at which a trace opens or, if the trace names none, all steps of the variant that opens. */
 function openingFrames({ variants, opens }, plan) {
   const variant = Math.max(
     0,

@@ -11,14 +11,15 @@ import { planOf } from './plan.js';
 /**
  * Return the picture of one step, a complete SVG.
  *
- * `step` counts from 0 (negative: from the end); `depth` replaces the depth of the trace; `unfold` draws every storage;
- * `mark`, { storage: id } or { tensor: id }, rings those bytes and all that refer to them; `light`, a name, rings the
- * tensor and the storage that it refers to. `room` is the largest height in px. With `least`, everything in the
- * pictures of a short program is as large as it can be while the step at which it opens is at most `least` px high.
+ * `step` counts from 0, or from the end if it is negative; `depth` replaces the depth of the trace; `unfold` draws
+ * every storage in full; `mark`, { storage: id } or { tensor: id }, rings these bytes and everything that refers to
+ * them; `light`, a name, rings the name's tensor and the cells that the tensor reads. `room` is the largest height in
+ * px. With `least`, everything in the pictures of a short program is as large as possible while the step at which the
+ * program opens is at most `least` px high.
  */
 export const picture = (trace, options = /** @type {any} */ ({})) => drawPicture(trace, options).svg;
 
-/** Return the size of everything in a picture, which is kept for the other steps of the program. */
+/** Return the sizes of the parts of a picture. They are cached, because all steps of a program have the same sizes. */
 export const measurePicture = (trace, { width = 760, depth, room = Infinity, least }) =>
   sizeOf(trace, planOf(trace), { width: widthOf(width), depth: depthOf(depth ?? trace.depth), room, least });
 

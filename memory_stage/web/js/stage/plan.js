@@ -37,7 +37,7 @@ function makePlan(trace) {
     topBytes: Math.max(1, ...trace.variants.flatMap(v => v.steps.map(s => s.peak))),
   };
   const reserved = Math.max(0, ...trace.variants.flatMap(v => v.steps.map(s => s.reserved ?? 0)));
-  // more reserved bytes would exceed the scale, so only their number is shown
+  // if more bytes are reserved, the scale ignores them, because all bars would be low; only their number is shown
   if (reserved <= 4 * plan.topBytes) plan.topBytes = Math.max(plan.topBytes, reserved);
   runs.forEach((frames, v) => frames.walk((frame, step) => recordStep(plan, frame, v, step)));
   plan.hues = assignHues(plan);
@@ -45,11 +45,11 @@ function makePlan(trace) {
 }
 
 /**
- * Return the first line of each item. Items are given as [item, span, lines]; those whose spans do not overlap may
- * share lines.
+ * Return a map from each item to its first line. An item is given as [item, span, number of lines]. Items may share
+ * lines if their spans do not overlap.
  */
 function packIntoLines(items) {
-  const lines = []; // the occupied spans of each line
+  const lines = []; // for each line, the spans in which it is occupied
   const first = new Map();
   for (const [it, span, size] of items) {
     const isFree = line => !lines[line]?.some(([a, b]) => a <= span[1] && span[0] <= b);
@@ -65,7 +65,7 @@ function packIntoLines(items) {
   return first;
 }
 
-/** Return the order of a variant's storages and of their rows. A new storage gets the place of a freed one. */
+/** Map each storage of a variant to its place, and each row to its first line. Places of freed storages are reused. */
 export const placesOf = (plan, variant) =>
   getOrMake((plan.places ??= new Map()), variant, () => {
     const groups = [...plan.groups.values()].filter(g => g.spans[variant]);
@@ -77,8 +77,8 @@ export const placesOf = (plan, variant) =>
   });
 
 /**
- * Return the first and the last step with the layout of a step. All steps of a backward have one layout, so that
- * nothing moves between them.
+ * Return the first and the last of the steps that have the same layout as a step. All steps of one backward pass share
+ * a layout, so that nothing moves during the pass. Every other step has a separate layout.
  */
 export function windowOf(frames, step) {
   const isBack = i => frames[i]?.phase === 'backward';
@@ -90,12 +90,12 @@ export function windowOf(frames, step) {
   return [a, b];
 }
 
-/** Extend the span of a thing's life in one variant, which is from its first step to the step that frees it. */
+/** Set the end of a thing's span in a variant to the step that frees it. If it has no span yet, begin one at `born`. */
 const extendLife = (it, variant, born, freed) => {
   (it.spans[variant] ??= [born, Infinity])[1] = freed ?? Infinity;
 };
 
-/** Record the things that a step of a variant creates. */
+/** Record the things that a step of a variant creates or changes. */
 function recordStep(plan, frame, variant, step) {
   const groupOf = id =>
     getOrMake(plan.groups, id, () => ({
@@ -145,7 +145,7 @@ function recordStep(plan, frame, variant, step) {
     extendLife(row, variant, tensor.changed, tensor.freed);
     row.sizes[variant] ??= 1;
     const { runs, total } = cellRuns(tensor, 4, false);
-    const isJoined = rowMajor(tensor.shape).join() === tensor.strides.join(); // each row ends where the next begins
+    const isJoined = rowMajor(tensor.shape).join() === tensor.strides.join(); // true if there is no gap between rows
     const ends = total === 1 ? g.ends : isJoined ? g.joinedEnds : g.rowEnds;
     for (const run of runs) ends.add(run[0]).add(run[1]);
     if (!tensor.saved && !tensor.elements && !g.row && tensor.shape.length > 1 && isJoined) {
@@ -176,5 +176,5 @@ function recordStep(plan, frame, variant, step) {
   }
 }
 
-/** True for a tensor that was created and freed within one step, so that no name ever referred to it. */
+/** True for a tensor that one step both created and freed, so that it is alive in no frame. */
 export const isFleeting = tensor => tensor.freed !== undefined && tensor.freed === tensor.born;

@@ -1,13 +1,13 @@
-/** Play a program: show one step after another until the end, or until the reader does something else. */
+/** Play a program: show one step after another until its end, or until the reader acts. */
 
-const FIRST = 900; // ms for which each step is shown
+const FIRST = 900; // ms for which every step is shown at least
 const PER_LETTER = 22; // additional ms for each letter of the step's sentence
 
 export class Player {
   /** @type {number | undefined} */
   timer;
 
-  /** @param {any} stage the element: `at`, `frames`, `$` and `go` */
+  /** @param {any} stage the element; the player uses its `at`, `frames`, `$` and `go` */
   constructor(stage) {
     this.stage = stage;
   }
@@ -26,7 +26,7 @@ export class Player {
     this.stage.$('.play').setAttribute('aria-pressed', false);
   }
 
-  /** Continue to play from the current step; from the last step, begin again. */
+  /** Play from the current step or, at the last step, from the first. */
   start() {
     this.stop();
     if (this.isAtEnd) this.stage.go(0);

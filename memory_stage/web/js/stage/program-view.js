@@ -1,16 +1,16 @@
-/** The program of a stage: its lines, the marks on them, and the size of their column. */
+/** Show the program of a stage: its lines, the marks on the lines, and the column that contains them. */
 
 import { escapeHtml } from '../shared/text.js';
 import { codeHtml } from './element-html.js';
 import { differences, lineWithHandle, variantHead } from './handle.js';
 import { staleLines, staleText } from './navigation.js';
 
-const LINE = 24; // px of the height of a line
-const MOST_LINES = 19; // the most lines of a program that does not scroll
-const MARGIN = 332; // px of the stage's width that are not for the program
+const LINE = 24; // the height of a line in px
+const MOST_LINES = 19; // a program with more lines than this scrolls
+const MARGIN = 332; // px of the stage's width that the program must leave for other parts
 
 /**
- * Make the program's column as wide as its longest line, or put the program above everything if that is too wide.
+ * Make the program's column as wide as the longest line, or put the program above all other parts if that is too wide.
  * @param {any} stage the element
  */
 export function fitProgram({ $, data, width }) {
@@ -23,8 +23,8 @@ export function fitProgram({ $, data, width }) {
 }
 
 /**
- * Show the program of the current variant, with the list of variants in the part that differs.
- * The list keeps the focus. A page that can run programs makes the HTML of a line, with `lineHtml`.
+ * Show the program of the current variant, with the list of variants in the part that differs. If the list had the
+ * focus, the new list gets it. A page that can run programs sets `lineHtml`, which then returns the HTML of a line.
  * @param {any} stage the element
  */
 export function fillProgram(stage) {
@@ -66,7 +66,8 @@ export function markLines({ $, data, at }, frame) {
 }
 
 /**
- * Keep the current line of a long program visible, below whole lines, without scrolling the page.
+ * Scroll a long program so that the current line is visible and the first visible line is whole. Do not scroll the
+ * page.
  * @param {any} stage the element
  */
 export function scrollToLine({ $ }) {
@@ -80,7 +81,7 @@ export function scrollToLine({ $ }) {
   const { scrollTop: top, clientHeight: room } = box;
   const at = line.offsetTop;
   const isSeen = at >= top + LINE && at + 2 * LINE <= top + room;
-  // Even if the line is in view: the marks of a step change the heights of lines, so the top may be inside of a line.
+  // Scroll even if the line is in view: the marks of a step change the heights of lines, so the top may cut a line.
   const from = isSeen ? top - 1 : at - room / 2;
   box.scrollTop = ([...box.children].find(each => each.offsetTop >= from) ?? line).offsetTop;
 }

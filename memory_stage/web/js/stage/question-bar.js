@@ -1,4 +1,4 @@
-/** Questions about the picture: what refers to a storage's bytes, and which tensors read a tensor's cells. */
+/** Show the answers to questions: which names and tensors refer to a storage, and which tensors read the same cells. */
 
 import { t } from '../shared/messages.js';
 import { markedUp } from '../shared/text.js';
@@ -11,7 +11,7 @@ import { zoomOf } from './stage-room.js';
 const isSame = (a, b) => a.storage === b.storage && a.cell === b.cell && a.tensor === b.tensor;
 
 /**
- * Return the question that an element of the picture belongs to: its cell, tensor or storage.
+ * Return the question about an element of the picture: about its tensor, its cell or its storage.
  * @param {Element} element
  * @returns {Asked | undefined}
  */
@@ -26,7 +26,7 @@ function askedBy(element) {
 }
 
 export class QuestionBar {
-  /** @param {any} stage the element: `at`, `frames`, `$` and `draw` */
+  /** @param {any} stage the element; the bar uses its `at`, `frames`, `$` and `draw` */
   constructor(stage) {
     this.stage = stage;
   }
@@ -45,20 +45,20 @@ export class QuestionBar {
     this.stage.draw();
   }
 
-  /** Ask about an element of the picture. If the present question is about it, end the question. */
+  /** Ask about an element of the picture. If the present question is about the same element, end the question. */
   askAbout(element) {
     const asked = askedBy(element);
     const before = this.stage.at.asked;
     if (!asked && !before) return;
     const ends = asked && before && isSame(asked, before);
     this.stage.at.pointed = undefined;
-    this.stage.at.ended = ends ? asked : undefined; // so that the mouse over the element does not mark it again
+    this.stage.at.ended = ends ? asked : undefined; // so that the mouse, still over the element, does not mark it again
     this.ask(ends ? undefined : asked);
     this.showTip('');
   }
 
   /**
-   * Mark the element under the pointer, and show the answer that a click would show beside it.
+   * Mark the element under the pointer, and show beside it the answer that a click would give.
    * @param {Element | null} element null after the pointer has left
    */
   pointAt(element) {
@@ -75,7 +75,7 @@ export class QuestionBar {
   }
 
   /**
-   * Show a text under a box of the picture, or over it at the lower edge of the picture.
+   * Show a text below a box of the picture, or above the box if there is no space below it.
    * @param {string} text
    * @param {DOMRect} [box]
    */
@@ -92,7 +92,7 @@ export class QuestionBar {
     tip.style.top = `${isLow ? Math.max(0, (box.top - space.top) / zoom - tip.offsetHeight - 8) : below}px`;
   }
 
-  /** Ask about the storage that was touched last, or end the question. */
+  /** End the present question or, if there is none, ask about the storage that was changed last. */
   toggle() {
     this.ask(this.stage.at.asked ? undefined : this.latestStorage());
   }

@@ -5,12 +5,12 @@ import { isStale, referencesTo } from '../trace/references.js';
 import { FIELDS, lineName, savedLabel, tensorName } from './labels.js';
 import { planOf } from './plan.js';
 
-const MOST_COUNTED = 4096; // the most cells that are counted one by one
-const MOST_CELLS_ASKED = 12; // the most cells of a storage that can be asked about one after another
+const MOST_COUNTED = 4096; // the cells of a tensor with more elements than this are not counted one by one
+const MOST_CELLS_ASKED = 12; // a storage with more cells than this has no questions about single cells in `askable`
 
 const elementCount = shape => shape.reduce((n, d) => n * d, 1);
 
-/** Return a phrase for a tensor: its names, or its role. */
+/** Return a phrase for a tensor: its names or, for a saved tensor, the operation that saved it. */
 function tensorPhrase(frame, tensor) {
   if (tensor.saved) return savedPhrase(frame, [tensor]);
   return andList(namesOf(frame, tensor), count => t('{count} more names', { count }));
@@ -56,7 +56,7 @@ const byNode = saved => [
   ...saved.reduce((map, tensor) => map.set(tensor.node, [...(map.get(tensor.node) ?? []), tensor]), new Map()).values(),
 ];
 
-/** Return the possible questions in a frame: [{ asked: { storage, cell? } or { tensor }, label }], storages first. */
+/** Return the possible questions in a frame, as { asked: { storage, cell? } or { tensor }, label }; storages first. */
 export function askable(frame) {
   const storages = [...frame.storages.values()]
     .filter(s => s.freed === undefined)
@@ -82,8 +82,8 @@ export function askable(frame) {
 const isDrawnWhole = ({ freed, length }) => freed === undefined && length <= MOST_CELLS_ASKED;
 
 /**
- * Return a few sentences about what refers to a storage, or about the tensors that read a cell or the cells of a
- * tensor.
+ * Return a few sentences about a question: about all that refers to a storage, about the tensors that read one cell, or
+ * about the tensors that read the cells of a given tensor.
  */
 export const answer = (trace, { variant = 0, step = 0, ...asked }) =>
   answerAt(planOf(trace).runs[variant], step, /** @type {any} */ (asked));
@@ -116,7 +116,7 @@ export function answerAt(frames, step, { storage, cell, tensor }) {
   return cell === undefined ? holdersAnswer(frame, it) : cellAnswer(frame, it, cell);
 }
 
-/** Return a clause about what backward will do with overwritten saved tensors. */
+/** Return a clause, extended by how backward will react if saved tensors are stale. */
 const withDoubt = (clause, saved) =>
   saved.some(tensor => tensor.unnoticed)
     ? t('{clause}; numbers were overwritten, and backward will not notice', { clause })
@@ -133,7 +133,7 @@ const asSentences = clauses =>
     .map(clause => t('{clause}.', { clause: capitalized(clause) }))
     .reduce((first, next) => t('{first} {next}', { first, next }));
 
-/** Return a few sentences about the tensors that read a cell, and the operations that saved it. */
+/** Return a few sentences about the tensors that read a cell, and about the operations that saved the cell. */
 function cellAnswer(frame, storage, cell) {
   const { tensors, saved } = referencesTo(frame, { storage: storage.id, cell });
   const { wrote } = storage;
@@ -235,7 +235,7 @@ function readersAnswer(frame, me) {
   ]);
 }
 
-/** Return a clause about the tensors that read cells of `me`, and how many of these cells each tensor reads. */
+/** Return a clause that lists the tensors `seen`, with the number of cells that each of them shares with `me`. */
 function seenClause(frame, me, seen) {
   const [one, ...others] = seen.map(tensor => ({
     tensor: tensorPhrase(frame, tensor),
@@ -248,7 +248,7 @@ function seenClause(frame, me, seen) {
   return t('of these, {readers}', { readers: andList(readers, more) });
 }
 
-/** Return a phrase for how many of the cells that `me` reads are also read by `other`. */
+/** Return how many of the cells that `me` reads are also read by `other`: "all", a number or, if unknown, "some". */
 function sharedCellsText(me, other) {
   const n = elementCount(me.shape);
   const cells = new Set();
