@@ -1,9 +1,11 @@
 /**
- * Pages with a stage beside its text: shows the step that a paragraph names when the reader reaches the paragraph, by
- * scrolling, with a click, or with the keyboard on its mark. A step that the reader chooses, in the stage or with a
- * paragraph, stays until the reader scrolls on to another paragraph. In one column the stage is not followed: each
- * paragraph has its picture. The stage is smaller in a window that is too low for one of its steps; in a much lower
- * one, there is one column.
+ * Connects a stage with the text beside it. A paragraph has a mark that names a step of the stage. The stage shows this
+ * step when the reader scrolls to the paragraph, clicks it, or moves the keyboard focus to its mark. If the reader
+ * chooses a step, in the stage or with a paragraph, the stage keeps this step until the reader scrolls on to another
+ * paragraph. In one column the stage does not follow the scrolling, because each paragraph has a picture of its step.
+ *
+ * A window can be too low for one of the steps. If it is lower than `LOW`, the stage becomes smaller. If the letters of
+ * the stage would become too small, or if the window is not lower than `LOW`, the page has one column instead.
  */
 
 import { dataOf, make, whenParsed } from './lib/dom.js';
@@ -17,14 +19,14 @@ import { drawBetween, hideStills, showStills } from './lib/step-stills.js';
  * }} Stage
  */
 
-const READ_AT = 0.4; // a paragraph has been reached when it begins above this part of the window
+const READ_AT = 0.4; // the reader has reached a paragraph that begins above this line, a share of the window's height
 const GONE_ON = 120; // px to scroll after the reader has chosen a step, before a paragraph shows its step again
-const OTHERS = 'a, button, input, summary, textarea, select, [tabindex]'; // may be what a click is meant for
+const OTHERS = 'a, button, input, summary, textarea, select, [tabindex]'; // a click on these chooses no paragraph
 const TWO_COLUMNS = matchMedia('(min-width: 1200px)'); // as in page.css
-const LEAST_ZOOM = 0.78; // of a stage beside its text; its smallest letters have 9 px then
-const LOW = 800; // px of a window; in a higher one, the cells of a stage keep their full size
-const ALMOST = 0.97; // of the estimated height; a stage in a low window is not made smaller for so little
-const REST = 150; // ms without scrolling, until the page counts as at rest and a step is announced
+const LEAST_ZOOM = 0.78; // of a stage beside its text; the smallest letters of the stage then have 9 px
+const LOW = 800; // px; only in a window that is lower than this, a stage can become smaller
+const ALMOST = 0.97; // in a low window with more than this share of the needed height, a stage keeps its size
+const REST = 150; // ms without scrolling until a step is announced, because the page has stopped
 
 /** @type {(selector: string) => HTMLElement[]} */
 const all = selector => [...document.querySelectorAll(selector)].map(element => /** @type {HTMLElement} */ (element));
@@ -60,38 +62,41 @@ class Reading {
   /** @type {Paragraph | undefined} the paragraph that the reader has reached */
   current;
 
-  /** @type {number | undefined} where the page was when the reader chose a step; NaN while it scrolls there */
+  /**
+   * @type {number | undefined} the scroll position at which the reader chose a step; NaN while the browser may still be
+   * scrolling to the element that has the focus; undefined if the stage shows the step of the current paragraph
+   */
   steppedAt;
 
-  /** True if the reader has chosen the step, in the stage or with a paragraph. */
+  /** True if the reader has chosen the step that the stage shows, in the stage or with a paragraph. */
   isChosen = false;
 
-  /** True while the page may be scrolling to a control of the stage, which has the focus by keyboard. */
+  /** True while the browser may be scrolling to a control of the stage, after the keyboard moved the focus to it. */
   isLed = false;
 
   /**
    * @param {Stage} stage
-   * @param {() => void} restLater calls `onRest` when the page has stopped scrolling
+   * @param {() => void} restLater schedules a call of `onRest` for the time when the page has stopped scrolling
    */
   constructor(stage, restLater) {
     this.stage = stage;
     this.restLater = restLater;
-    /** @type {unknown} the recording that the paragraphs are about */
+    /** @type {unknown} the recording whose steps the paragraphs name */
     this.program = undefined;
     const note = event => {
       this.isChosen = true; // even if it is the step of the current paragraph
       this.steppedAt = this.isLed ? NaN : scrollY;
-      if (event.key === 'Tab') this.lead(); // inside the stage there is no event `focusin`
+      if (event.key === 'Tab') this.lead(); // focus that moves from control to control of the stage sends no `focusin`
     };
     new ResizeObserver(() => this.fitColumn()).observe(stage);
     for (const kind of ['click', 'keydown', 'input']) stage.addEventListener(kind, note);
     stage.addEventListener('focusin', event => {
       const control = /** @type {Element} */ (event.composedPath()[0]);
-      if (control.matches(':focus-visible')) this.lead(); // the reader has seen what they click
+      if (control.matches(':focus-visible')) this.lead(); // not after a click: a control that is clicked is in view
     });
   }
 
-  /** Do not count as the reader's scrolling that the browser scrolls to a control with the focus. */
+  /** Expect that the browser scrolls to the control with the focus. This does not count as scrolling by the reader. */
   lead() {
     this.isLed = true;
     if (this.isChosen) this.steppedAt = NaN;
@@ -104,19 +109,19 @@ class Reading {
     this.paragraphs.push(paragraph);
     paragraph.block.addEventListener('click', event => this.onClick(paragraph, event));
     paragraph.button.addEventListener('focus', () => {
-      if (!paragraph.button.matches(':focus-visible')) return; // a click comes next
-      this.choose(paragraph, NaN); // the browser scrolls a mark that is out of view
+      if (!paragraph.button.matches(':focus-visible')) return; // the focus belongs to a click, which `onClick` handles
+      this.choose(paragraph, NaN); // the browser scrolls to the mark if it is out of view
       this.announce();
       this.restLater();
     });
   }
 
-  /** Make the column of text so long that the stage stays in view until its last paragraph is at the line. */
+  /** Make the column of text so long that the stage is still in view when the reader reaches the last paragraph. */
   fitColumn() {
     const column = /** @type {HTMLElement | null} */ (this.stage.closest('.beside')?.querySelector('.beside-text'));
     const last = this.paragraphs.at(-1)?.block;
     if (!column || !last || !this.isBeside) return;
-    const tail = this.stage.offsetHeight - READ_AT * innerHeight - last.offsetHeight; // nothing seen follows the last
+    const tail = this.stage.offsetHeight - READ_AT * innerHeight - last.offsetHeight; // the text ends with `last`
     column.style.setProperty('--tail', `${Math.max(0, Math.round(tail))}px`);
   }
 
@@ -124,9 +129,9 @@ class Reading {
     const isMark = target === paragraph.button;
     const isOther = target.closest(OTHERS) && paragraph.block.contains(target.closest(OTHERS));
     if (!isMark && (isOther || !getSelection()?.isCollapsed)) return;
-    if (!isMark && !this.isBeside) return; // its picture is below it
+    if (!isMark && !this.isBeside) return; // in one column, the picture of the step is below the paragraph
     this.choose(paragraph, scrollY);
-    paragraph.isAnnounced = false; // the reader has asked for it
+    paragraph.isAnnounced = false; // announce the step again, because the reader has asked for it
     this.announce();
     if (!this.isBeside) this.stage.scrollIntoView();
   }
@@ -135,20 +140,20 @@ class Reading {
     return TWO_COLUMNS.matches && !this.stage.closest('.beside.tall');
   }
 
-  /** True if the stage has the program of the page, which a reader may edit. */
+  /** True if the reader has not edited the program of the stage. */
   get isUnchanged() {
     this.program ??= this.stage.data;
     return this.program === this.stage.data;
   }
 
-  /** True if the stage shows a step that the reader has chosen, and not that of the current paragraph. */
+  /** True if the reader has chosen a step in the stage that is not the step of the current paragraph. */
   get isOwn() {
     const { at } = this.stage;
     if (!at || at.rest) return false;
     return at.variant !== this.current?.variant || at.step !== this.current.step;
   }
 
-  /** Show the step of the paragraph at the line that is read, unless the reader's choice is to stay. */
+  /** Show the step of the paragraph that the reader has reached, unless they chose a step and have not scrolled on. */
   onScroll() {
     const reached = this.reached();
     if (!reached || reached === this.current) return;
@@ -159,7 +164,7 @@ class Reading {
     this.show(reached);
   }
 
-  /** The page has stopped scrolling. */
+  /** Show and announce the current step after the page has stopped scrolling. */
   onRest() {
     this.onScroll();
     this.isLed = false;
@@ -167,14 +172,14 @@ class Reading {
     this.announce();
   }
 
-  /** Return the last paragraph that begins above the line; undefined if the stage is out of view. */
+  /** Return the last paragraph that begins above the line; undefined if the stage is out of view or in one column. */
   reached() {
     const { top, bottom } = this.stage.getBoundingClientRect();
     if (!this.isBeside || bottom <= 0 || top >= innerHeight) return undefined;
     return this.paragraphs.findLast(({ block }) => block.getBoundingClientRect().top <= READ_AT * innerHeight);
   }
 
-  /** Show the step of a paragraph for a reader who asked for it, with the page at a place, until they scroll on. */
+  /** Show the step of a paragraph that the reader chose, until they scroll on from the position `at`. */
   choose(paragraph, at) {
     this.show(paragraph);
     this.isChosen = true;
@@ -202,7 +207,7 @@ class Reading {
 }
 
 /**
- * Return the readings of the page, and make its marks buttons.
+ * Return a `Reading` for each stage that marks refer to, and replace the marks by buttons.
  * @param {() => void} restLater
  */
 function readings(restLater) {
@@ -222,8 +227,9 @@ function readings(restLater) {
 }
 
 /**
- * Fit the stage of a block into a window that is lower than its class `needs-N` says: make it smaller in a low window,
- * or mark the block as too tall for two columns, if its texts would be too small to read.
+ * Fit the stage of a block into a window that is lower than N px, for a block with the class `needs-N`. In a window
+ * lower than `LOW`, make the stage smaller. If its letters would become too small, or if the window is not so low, mark
+ * the block as too tall for two columns.
  * @param {HTMLElement} block
  */
 function fitWindow(block) {

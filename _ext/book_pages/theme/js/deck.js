@@ -1,10 +1,11 @@
 /**
- * The slides: reveal.js turns them, the stage keeps its own keys, and a question leads to the slide of its stage.
- * Page Up and Page Down, the keys of a presenter's remote, turn the slides from everywhere.
+ * Starts the slides of a class. reveal.js turns the slides with keys, except for keys that the element with the focus
+ * uses itself. Page Up and Page Down, which a presenter's remote sends, turn the slides from every element. The button
+ * of a question that shows the answer on a stage turns to the slide with this stage.
  */
 
-const OWN_KEYS = 'memory-stage, input, select, textarea';
-const PRESSED = 'button, summary, a'; // Enter and Space press them
+const OWN_KEYS = 'memory-stage, input, select, textarea'; // use all keys but Page Up and Page Down
+const PRESSED = 'button, summary, a'; // use Enter and Space
 const TURNS = ['PageDown', 'PageUp'];
 const { Reveal } = /** @type {any} */ (globalThis);
 
@@ -24,7 +25,7 @@ Reveal.initialize({
   slideNumber: 'c/t',
   keyboardCondition: turnsSlides,
   keyboard: { 27: null }, // Escape would show all slides, too small to read a stage
-  touch: false, // a stage is stepped with the same finger
+  touch: false, // a finger operates the stage, and must not turn the slide at the same time
 });
 
 document.addEventListener(
@@ -40,7 +41,8 @@ document.addEventListener(
   { capture: true },
 );
 
-// On a page another program of a stage is shown at the same moment, which can be the answer of the next vote.
+// If a reader of a page chooses another program of a stage, the stage shows the same moment of that program. On a slide
+// this could give away the answer to the next vote, so the stage returns to its first step.
 document.addEventListener('input', event => {
   const [chosen] = /** @type {HTMLInputElement[]} */ (event.composedPath());
   const stage = /** @type {any} */ (event.target).closest?.('memory-stage');

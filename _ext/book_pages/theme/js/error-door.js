@@ -1,6 +1,6 @@
 /**
- * `<error-door>`: paste an error, whole or in part, to find the place that explains it. Without this script the element
- * holds a link to the list of all messages.
+ * `<error-door>`: a field for an error message, whole or in part, and the sections of the book that explain it. Without
+ * this script, the element contains a link to the list of all messages.
  */
 
 import { causesOf } from './finder/messages.js';
@@ -8,8 +8,8 @@ import { causeSections } from './lib/causes.js';
 import { make, rootOfBook, whenParsed } from './lib/dom.js';
 import { t } from '../live/words.js';
 
-const DELAY = 150; // milliseconds after the last key
-const LONGEST_QUERY = 200; // characters of a search for the words of a message
+const DELAY = 150; // milliseconds from the last key to the search
+const LONGEST_QUERY = 200; // characters of a message that the link to the search page contains
 
 class ErrorDoor extends HTMLElement {
   text = make('textarea', { rows: 3, id: 'pasted-error', spellcheck: false, autocomplete: 'off' });

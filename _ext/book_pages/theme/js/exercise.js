@@ -1,17 +1,18 @@
 /**
- * `<exercise-box>`: a field for the answer to the exercise of its cell, on a page that runs no Python. The text stays
- * in the reader's browser. Without this script the element says how to run an answer.
+ * `<exercise-box>`: a field for the answer to the exercise in the same cell. The text stays in the reader's browser.
+ * If the book has Python in the page, `live.js` adds a button that checks the answer. Without this script, the element
+ * says how to run an answer.
  */
 
 import { make, whenParsed } from './lib/dom.js';
 import { stored, update } from '../../../../book_kit/web/js/lib/storage.js';
 import { t } from '../live/words.js';
 
-const KEY = 'in-place.exercises'; // page and number of an exercise -> the reader's text
+const KEY = 'in-place.exercises'; // maps the page and number of an exercise to the reader's text
 
 class ExerciseBox extends HTMLElement {
-  name = ''; // of the stored answer
-  given = ''; // the code to begin with
+  name = ''; // the page and number of the exercise, under which the answer is stored
+  given = ''; // the unfinished code of the exercise
   text = make('textarea', { spellcheck: false });
   status = make('span', { className: 'mt-told' });
 
@@ -58,7 +59,7 @@ class ExerciseBox extends HTMLElement {
       await navigator.clipboard.writeText(this.text.value);
       this.status.textContent = t('Copied.');
     } catch {
-      // a page from the disk may not write to the clipboard
+      // a browser may forbid a page from the disk to write to the clipboard
       this.text.select();
       this.status.textContent = t('Selected: copy it with the keys of your system.');
     }
@@ -71,7 +72,7 @@ class ExerciseBox extends HTMLElement {
     this.text.focus();
   }
 
-  /** @param {string | undefined} text undefined forgets the answer */
+  /** @param {string | undefined} text the answer; undefined deletes the stored answer */
   store(text) {
     update(KEY, answers => {
       if (text === undefined) delete answers[this.name];
@@ -81,8 +82,8 @@ class ExerciseBox extends HTMLElement {
 }
 
 /**
- * Break the line at the cursor. The new line is indented like this one, and one step further after a colon. Tab is not
- * used, because it leads to the next field, as everywhere.
+ * Break the line at the cursor. The new line is indented like the old one, and one step further if that ends with a
+ * colon. Tab does not indent, because it moves the focus to the next element, as everywhere.
  * @param {HTMLTextAreaElement} text
  */
 function breakLine(text) {

@@ -1,6 +1,6 @@
 /**
- * Where a page offers Python: "Edit this program" at its stages, "Check" at its exercises, and the playground. The
- * modules that run Python are loaded at the first click.
+ * Offers Python in the page: adds a button "Edit this program" to each stage, a button "Check" to each exercise, and a
+ * button to the playground. The first click loads the modules that run Python.
  */
 
 import { make } from './lib/dom.js';
@@ -62,10 +62,10 @@ function offerPlayground() {
 }
 
 /** @type {HTMLElement | undefined} */
-let notice; // why a link opened nothing
+let notice; // the element that gives the reason why a link opened nothing
 
 /**
- * Say beside an element why a link opened nothing.
+ * Show below an element the reason why a link opened nothing.
  * @param {Place} beside
  * @param {...(Node | string)} words
  */
@@ -76,7 +76,7 @@ function showNotice(beside, ...words) {
   notice.scrollIntoView({ block: 'center' });
 }
 
-/** Open the editor of a stage, or the playground, with the program of the page's address. Nothing runs. */
+/** Open the editor of a stage, or the playground, with the program of the page's address. Do not run the program. */
 async function followLink() {
   const [id, verb, text] = location.hash.slice(1).split('/');
   notice?.remove();

@@ -1,4 +1,4 @@
-/** Marks the words that the reader searched for, `?marked=words` in the address. Escape removes the marks. */
+/** Marks the words that the reader searched for, which the address has as `?marked=words`. Escape removes the marks. */
 
 import { marked } from './finder/marked.js';
 
@@ -6,7 +6,7 @@ const NOT_PROSE =
   'script, style, pre, code.lines, memory-stage, memory-figure, predict-first, mark, .cell_input, mjx-container';
 
 /**
- * Return the text nodes of prose below an element.
+ * Return the text nodes inside an element that are prose.
  * @param {Element} article
  */
 function proseIn(article) {

@@ -1,4 +1,4 @@
-/** On every page: loads `mark-words.js` if the address asks for words to be marked, as in `?marked=words`. */
+/** Loads `mark-words.js` if the address contains words to mark, as in `?marked=words`. Every page has this script. */
 
 const script = /** @type {HTMLScriptElement} */ (document.currentScript);
 

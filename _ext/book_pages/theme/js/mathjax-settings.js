@@ -1,4 +1,4 @@
-/** Settings that MathJax reads when it starts. Its menu is off because it would load parts that the book lacks. */
+/** Settings that MathJax reads when it starts. The menu is off, because it would load parts that the book lacks. */
 
 Object.assign(window, {
   MathJax: {

@@ -1,4 +1,4 @@
-/** Runs before the page is painted: shows it light or dark. */
+/** Sets the page to light or dark colours. It runs before the browser paints the page. */
 
 import { followSystem } from './lib/color-mode.js';
 

@@ -1,7 +1,7 @@
 /**
- * Lights a name in the nearest stage while the reader points at it in the prose: with the mouse, or by keyboard, where
- * Tab leads to the first name of a section and the arrow keys to its others. For a screen reader the name stays a word,
- * because the stage's sentences say what lighting shows.
+ * Highlights a name in the nearest stage while the reader points at the name in the prose. The reader points with the
+ * mouse or the keyboard: Tab leads to the first name of a section, and the arrow keys lead to the other names of the
+ * section. Screen readers read the name as a plain word, because the sentences of the stage describe the same facts.
  */
 
 import { dataOf, whenParsed } from './lib/dom.js';
@@ -31,7 +31,9 @@ function namesOf(stage) {
 const follows = (node, other) => Boolean(node.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING);
 
 /**
- * Return the stage nearest to a name in the prose that binds it, in the innermost section with both.
+ * Return the stage in which to highlight a name of the prose; undefined if there is none. In the innermost section that
+ * has stages, it is the last stage before the name if that stage binds the name, or else the first stage after the name
+ * if that one does.
  * @param {HTMLElement} code
  * @param {Stage[]} stages
  */

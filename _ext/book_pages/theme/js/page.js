@@ -1,4 +1,4 @@
-/** Every page: switches the colours, copies code, shows the current section, and starts stages when they are near. */
+/** The script of every page: switches colours, copies code, marks the current section, and starts stages in time. */
 
 import { chooseNextMode, currentMode } from './lib/color-mode.js';
 import { whenParsed } from './lib/dom.js';
@@ -9,7 +9,7 @@ import { t } from '../live/words.js';
 const modeLabels = () => ({ auto: t('Colours: as the system'), light: t('Colours: light'), dark: t('Colours: dark') });
 const CODE =
   '.bd-article :is(.cell_input pre, .mt-diff pre, [class*=highlight-]:not(.cell_input *, .cell_output *) pre)';
-const MAGIC = /^%%engine .*\n/; // it is no line of the file that a reader assembles
+const MAGIC = /^%%engine .*\n/; // not copied, because the file that a reader assembles from the cells lacks this line
 
 /** @type {(selector: string) => HTMLElement[]} */
 const all = selector => [...document.querySelectorAll(selector)].map(element => /** @type {HTMLElement} */ (element));
@@ -26,7 +26,7 @@ function offerModes(button) {
   button.hidden = false;
 }
 
-/** Let Ctrl+K or Command+K lead to the search field, or to the page of the search if the field is hidden. */
+/** Let Ctrl+K or Command+K lead to the search field or, if the field is hidden, to the search page. */
 function listenForSearch(field) {
   document.addEventListener('keydown', event => {
     const isCommand = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
@@ -41,7 +41,7 @@ async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // no permission, or a page without a secure origin
+    // the browser allows `navigator.clipboard` only with a permission and on a secure origin
     const area = document.body.appendChild(Object.assign(document.createElement('textarea'), { value: text }));
     area.select();
     document.execCommand('copy');
@@ -67,7 +67,7 @@ function offerCopies() {
   }
 }
 
-/** Shade the right side of a box that scrolls sideways until its end is in view. */
+/** Fade the right side of a box that scrolls sideways, unless the end of its content is in view. */
 function shade(box) {
   const update = () => {
     box.classList.toggle('more', box.scrollWidth - box.clientWidth - Math.abs(box.scrollLeft) > 2);
@@ -76,7 +76,7 @@ function shade(box) {
   new ResizeObserver(update).observe(box);
 }
 
-/** Mark the section at the top of the window in the list of chapters. */
+/** In the list of chapters, mark the section that is at the top of the window. */
 function markSection() {
   const toSections = /** @type {HTMLAnchorElement[]} */ (all('.chapters li li a[href^="#"]'));
   const links = new Map(toSections.map(link => [decodeURIComponent(link.hash.slice(1)), link]));
@@ -98,7 +98,7 @@ function markSection() {
   for (const section of sections) observer.observe(section);
 }
 
-/** Close the list of chapters after a choice that leads into this page, if the list lies over the page. */
+/** Close the list of chapters after a choice, if it covers the page. A link into the same page would leave it open. */
 function closeAfterChoice(list) {
   list.addEventListener('click', event => {
     if (event.target.closest('a') && list.matches(':popover-open')) list.hidePopover();

@@ -1,4 +1,4 @@
-/** The search page: a term by name, causes of an error message, then sections with their chapter and an excerpt. */
+/** Shows the results of a search: the term that the query names, causes of an error message, and sections. */
 
 import { marked } from './finder/marked.js';
 import { causesOf } from './finder/messages.js';
@@ -18,7 +18,7 @@ function summary(causes, sections) {
   return sections === 1 ? t('1 section found.') : t('{count} sections found.', { count: sections });
 }
 
-/** Return what a term means; its name leads to the chapter that teaches it. */
+/** Return a section with the meaning of a term. The name of the term links to the chapter that teaches the term. */
 const termSection = ({ name, chinese, meaning, page, place, glossary, anchor }) =>
   make(
     'section',

@@ -1,4 +1,4 @@
-/** The tables of an appendix: one field filters the rows of all, and the heads sort. */
+/** Filters and sorts the tables of an appendix: one field filters all tables, and column heads sort a single table. */
 
 import { make, whenParsed } from './lib/dom.js';
 import { t } from '../live/words.js';
@@ -7,15 +7,15 @@ const SHORTEST = 9; // rows; a shorter table needs no filter and no sorting
 
 const textOf = element => element.textContent.replace(/\s+/g, ' ').trim();
 
-/** Return the heading and the prose of a row's subsection, which hold for each of its rows. */
+/** Return the heading and the prose of a row's subsection, which belong to each row of it; empty if there is no h3. */
 function textAbove(row) {
   const section = row.closest('section');
   return section.querySelector(':scope > h3') ? [...section.querySelectorAll('h3, p')].map(textOf).join(' ') : '';
 }
 
 /**
- * Show the rows that contain all words, and hide tables and sections without any.
- * @returns {number} the rows that are shown
+ * Show only the rows that contain all words, and hide tables and sections in which no row is left.
+ * @returns {number} the number of rows that are shown
  */
 function filter(rows, tables, article, words) {
   let shown = 0;
@@ -57,7 +57,7 @@ function offerFilter(tables, article) {
   place.before(make('p', { className: 'filter' }, label, field, status));
 }
 
-/** Let the heads of a table sort its rows: numbers by size, texts by letters. A third press restores the order. */
+/** Let column heads sort the rows: numbers by size, texts by letters. A third press restores the original order. */
 function offerSorting(table) {
   const rows = [...table.tBodies[0].rows];
   const heads = [...table.tHead.rows[0].cells];

@@ -1,4 +1,4 @@
-/** DOM helpers of the editor and the playground, and the words for policies and devices. */
+/** DOM helpers of the editor, the playground and the check of exercises, and the names of policies and devices. */
 
 import { t } from './words.js';
 
@@ -18,7 +18,7 @@ export function button(text, onClick) {
   return made;
 }
 
-/** Return a label with a select; its property `select` is the select. */
+/** Return a label with a `<select>` element, which is also its property `select`. */
 export function choice(name, options, onChoice) {
   const select = make('select', {}, ...options.map(text => make('option', {}, text)));
   const made = make('label', {}, `${name} `, select);
@@ -33,7 +33,7 @@ export const isDark = () => getComputedStyle(document.documentElement).colorSche
 /** Return the message of an error. */
 export const messageOf = error => String(error?.message || error);
 
-/** Return callbacks that show how much of Python is loaded, in an owner's `bar` and with its `say`. */
+/** Return callbacks for `ask` that show the progress of loading Python in `owner.bar` and with `owner.say`. */
 export const loading = owner => ({
   progress(share) {
     owner.bar.hidden = false;

@@ -1,4 +1,7 @@
-/** Checks an answer to an exercise in the page. The report looks like that of a notebook; its parts are text nodes. */
+/**
+ * Checks an answer to an exercise in the page. The report looks as in a notebook. It is built of text nodes, so that no
+ * text of the reader's program is read as markup.
+ */
 
 import { button, loading, make, prose, messageOf } from './dom.js';
 import { ask, stop } from './python.js';
@@ -41,7 +44,7 @@ class Checking {
     }
   }
 
-  /** Show a report, or the error that ended the program before the check, and the printed text. */
+  /** Show the report or, if the program failed before the check, its error. Show the printed text in both cases. */
   show({ report, error, printed, failed }) {
     if (failed) throw new Error(failed);
     const { passed, verdict, values } = report ?? {

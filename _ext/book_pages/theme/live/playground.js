@@ -1,6 +1,7 @@
 /**
- * The playground: the reader's program, which may begin as one of the book's, its memory on a stage, and the report of
- * `explain`. The program stays in the reader's browser until "Start again".
+ * The playground: the reader writes a program, or begins with a program of the book. It shows the memory of the program
+ * on a stage, or the report of `explain`. The program is stored in the reader's browser until the reader presses "Start
+ * again".
  */
 
 import { problemOf } from './validate-trace.js';
@@ -11,11 +12,16 @@ import { linkTo } from './program-link.js';
 import { ask, stop } from './python.js';
 import { t } from './words.js';
 
-const KEY = 'in-place.playground'; // in the reader's browser: { code, policy, device }
+const KEY = 'in-place.playground'; // the key of the stored program { code, policy, device }
 const EMPTY = { code: '', policy: '2.6', device: 'cpu' };
 const MOST = 100_000; // characters of a stored program
 
-/** Open the playground, with the program of a link if there is one. `size` says how many bytes Python has. */
+/**
+ * Open the playground.
+ * @param {any} place the element of the playground
+ * @param {string} size a sentence about the size of Python's files
+ * @param {any} given the program of a link; undefined without a link
+ */
 export async function play(place, size, given) {
   place.playing ??= new Playground(place, size, await programs());
   place.playing.open(given);
@@ -93,7 +99,7 @@ class Playground {
     this.editor.focus();
   }
 
-  /** The reader's program with its policy and device. */
+  /** Return the reader's program with its policy and device. */
   get program() {
     return {
       code: this.editor.text(),
@@ -193,14 +199,14 @@ class Playground {
   }
 }
 
-/** Return a stored or linked program with only known policies and devices. */
+/** Return the program of the storage or of a link, with defaults in place of an unknown policy or device. */
 const checked = ({ code, policy, device }) => ({
   code: typeof code === 'string' ? code.slice(0, MOST) : '',
   policy: Object.hasOwn(POLICIES, policy) ? policy : EMPTY.policy,
   device: Object.hasOwn(DEVICES, device) ? device : EMPTY.device,
 });
 
-/** Return the program of a link; of a link to a stage, its first program. */
+/** Return the program of a link to the playground, or the first program of a link to a stage. */
 const fromLink = ({ programs, device }) => checked({ ...(programs.program ?? Object.values(programs)[0]), device });
 
 function stored() {
@@ -217,6 +223,6 @@ function store(program) {
     if (program) localStorage.setItem(KEY, JSON.stringify(program));
     else localStorage.removeItem(KEY);
   } catch {
-    // the browser keeps nothing
+    // the browser stores nothing, so the program is lost when the page is closed
   }
 }

@@ -1,11 +1,14 @@
-/** Programs in the fragment of an address, "#id/edit/" and compressed text. No server receives the fragment. */
+/**
+ * Writes and reads links to programs. The fragment of the address consists of "#id/edit/" and the compressed programs.
+ * Browsers do not send a fragment to the server.
+ */
 
 import { t } from './words.js';
 
 const MOST = 100_000; // characters of a link
 
 /**
- * Copy a link to programs to the clipboard, or else put it into the address bar.
+ * Copy a link to programs to the clipboard or, if the browser forbids that, put the link into the address bar.
  * @param {string} id of the stage or the playground
  * @param {object} programs
  * @returns {Promise<string>} a sentence that says where the link is, or that it would be too long
@@ -27,7 +30,7 @@ export async function linkTo(id, programs) {
   }
 }
 
-/** Return the programs of a link, { programs, device }; undefined if it holds none. */
+/** Return the programs of a link as { programs, device }; undefined if the link cannot be read. */
 export async function programsIn(text) {
   try {
     const found = JSON.parse(await unpacked(text));

@@ -1,4 +1,4 @@
-/** The page's one Python. The first request starts it; a button or a time limit ends it. */
+/** Runs Python in a worker, one for the whole page. The first request starts it; a button or a time limit ends it. */
 
 import { t } from './words.js';
 
@@ -6,15 +6,16 @@ const LIMIT = 20_000; // milliseconds that one request may take
 const MOST = 8_000_000; // characters of an answer
 
 /** @type {any} */
-let python; // { worker, ready, onProgress } while Python runs
+let python; // { worker, ready, onProgress } while the worker exists
 /** @type {{fail: (why: string) => void} | undefined} */
-let busy; // the request that is being answered: { fail }
+let busy; // the request that Python is answering
 
 /**
  * Send a request to `book_kit.in_page.page_kernel`, and return its answer.
  * @param {object} request
- * @param {{progress?: (share: number) => void, loaded?: () => void}} [callbacks] called while and after Python loads
- * @returns {Promise<any>} rejected with a sentence if there is no answer
+ * @param {{progress?: (share: number) => void, loaded?: () => void}} [callbacks] `progress` is called with the share of
+ * Python that is loaded, and `loaded` when all of it is
+ * @returns {Promise<any>} the answer; rejected with an error whose message is for the reader if there is no answer
  */
 export async function ask(request, { progress = () => {}, loaded = () => {} } = {}) {
   if (busy) throw new Error(t('Another program of this page is running. Stop that one first.'));
@@ -85,7 +86,7 @@ function start() {
   return mine;
 }
 
-/** Return why Python ended, as a sentence: the stack was used up, or the last words of Python. */
+/** Return a sentence for the reader about the error that ended Python. Only a stack overflow has a special sentence. */
 function ending(why) {
   const isTooDeep = /call stack|recursion/i.test(why);
   return isTooDeep

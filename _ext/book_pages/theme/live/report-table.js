@@ -1,4 +1,7 @@
-/** The report of `explain` as a table, as a notebook shows it. Its parts are text nodes. */
+/**
+ * Shows the report of `explain` as a table that looks as in a notebook. It is built of text nodes, so that no text of
+ * the reader's program is read as markup.
+ */
 
 import { make, prose } from './dom.js';
 import { t } from './words.js';
@@ -6,14 +9,14 @@ import { t } from './words.js';
 const heads = () => [t('Line'), t('Tensor'), t('Version'), t('Verdict'), t('Why')];
 const KINDS = ['bad', 'look', 'cost', 'none']; // classes that colour a verdict
 
-/** Return an element with an ARIA role. On a narrow page the table's parts are blocks and lose their own roles. */
+/** Return an element with an ARIA role, because elements of a table lose their own roles when they become blocks. */
 function part(tag, role, properties, ...children) {
   const made = make(tag, properties, ...children);
   made.setAttribute('role', role);
   return made;
 }
 
-/** Return the report on a program's in-place operations as an element; `as_data` of explain_html makes the data. */
+/** Return the report on a program's in-place operations. `book_kit.widgets.report_html.as_data` makes its data. */
 export function reportOf({ summary, rows, rest, words }) {
   const note = make('div', { className: 'mt-note mt-report mathjax_ignore' }, make('p', {}, String(summary)));
   const more = rest.map(text => make('p', {}, String(text)));

@@ -1,4 +1,4 @@
-/** The editor of a stage's program: the reader changes it, runs it in the page, and sees the new trace on the stage. */
+/** The editor of a stage: the reader changes and runs the stage's program, and the stage shows the new recording. */
 
 import { problemOf } from './validate-trace.js';
 import { makeEditor } from './editor.js';
@@ -7,14 +7,19 @@ import { ask, stop } from './python.js';
 import { t } from './words.js';
 import { linkTo } from './program-link.js';
 
-/** Open the editor of a stage, with the programs of a link if there are any. `size` says how many bytes Python has. */
+/**
+ * Open the editor of a stage.
+ * @param {any} stage
+ * @param {string} size a sentence about the size of Python's files
+ * @param {any} given the programs of a link; undefined without a link
+ */
 export function edit(stage, size, given) {
   stage.wake?.();
   stage.editing ??= new Editing(stage, size);
   stage.editing.open(given);
 }
 
-/** Record programs of which the reader has changed a number in the stage itself. */
+/** Record the programs of a stage after the reader has changed a number in the program that the stage shows. */
 export function change(stage, size, programs) {
   stage.editing ??= new Editing(stage, size);
   return stage.editing.change(programs);
@@ -81,7 +86,7 @@ class Editing {
     }));
   }
 
-  /** Take the programs, policies and device of the book. */
+  /** Replace the reader's programs, policies and device by those of the book. */
   restore() {
     this.programs = this.programsOfBook();
     this.on = this.book.device === 'cpu' ? 'cpu' : 'gpu:sim';
@@ -99,7 +104,7 @@ class Editing {
     this.editor.focus();
   }
 
-  /** Take the programs of a link whose variants the stage has. */
+  /** Replace programs of the stage by the programs of a link. Ignore programs for variants that the stage lacks. */
   take({ programs, device }) {
     for (const program of this.programs) {
       const { code, policy } = programs[program.id] ?? {};
@@ -128,14 +133,14 @@ class Editing {
     this.fresh = true;
   }
 
-  /** Store the editor's text in the variant that is shown. */
+  /** Copy the text of the editor to the program of the variant that the editor shows, if the text is not outdated. */
   keep() {
     if (this.fresh) this.programs[this.shown].code = this.editor.text();
   }
 
   close() {
     this.keep();
-    this.stage.shadowRoot.querySelector('.next').focus({ preventScroll: true }); // not in the hidden editor
+    this.stage.shadowRoot.querySelector('.next').focus({ preventScroll: true }); // the focus leaves the editor, which is hidden next
     this.stage.removeAttribute('editing');
     this.panel.hidden = true;
   }
@@ -150,9 +155,12 @@ class Editing {
     this.editor.focus();
   }
 
-  /** Record changed programs, and show the same step of a variant; the latest change counts. */
+  /**
+   * Record changed programs, and show the step that was shown before. If the programs change during a recording, record
+   * the latest of these changes afterwards.
+   */
   async change({ variant, programs }) {
-    this.fresh = false; // the editor has an older text
+    this.fresh = false; // the text of the editor is outdated
     this.programs.forEach((program, index) => Object.assign(program, { code: programs[index] }));
     this.shown = variant;
     this.waits = this.run.disabled;
@@ -162,12 +170,12 @@ class Editing {
     this.panel.hidden = false;
     const isDone = await this.record();
     if (isDone) this.stage.go(step);
-    else this.stage.showProgram(); // the number of the program that is shown
+    else this.stage.showProgram(); // shows the old number again
     this.panel.hidden = isDone;
     if (this.waits) await this.change({ variant: this.shown, programs: this.programs.map(({ code }) => code) });
   }
 
-  /** Record the programs and show them; return true unless there is a message that says why not. */
+  /** Record the programs and show the recording. Return true, or show a message and return false if this fails. */
   async record() {
     this.keep();
     const { title, ask: question, compare, depth } = this.book;
@@ -182,7 +190,7 @@ class Editing {
       const { trace } = answer;
       const wrong = await problemOf(trace);
       if (wrong) throw new Error(t('The recording cannot be shown: {why}.', { why: wrong }));
-      trace.opens = began; // where the reader wrote
+      trace.opens = began; // the stage first shows the variant that the reader edited
       this.stage.trace = trace;
       this.mark(true);
       if (this.stage.hasAttribute('editing')) this.close();
@@ -203,7 +211,7 @@ class Editing {
     else this.bar.hidden = true;
   }
 
-  /** Mark whether the stage shows the reader's program. */
+  /** Mark the stage as edited or not. It is edited if it shows the reader's program. */
   mark(own) {
     this.stage.toggleAttribute('edited', own);
   }

@@ -5,7 +5,7 @@
 
 const schema = fetch(new URL('trace.schema.json', import.meta.url)).then(answer => answer.json());
 
-/** Return the first problem of a trace, or undefined. */
+/** Return the first problem of a trace as a text; undefined if the trace is valid. */
 export async function problemOf(trace) {
   const root = await schema;
   return (
@@ -24,7 +24,7 @@ const TYPES = {
   number: Number.isFinite,
 };
 
-/** Return the first problem of a value with a rule of the schema; `at` names the value. */
+/** Return the first violation of a rule of the schema by a value, as a text. `at` is the value's name in the text. */
 function problemWith(rule, value, at, root) {
   for (const [keyword, wanted] of Object.entries(rule)) {
     const wrong = RULES[keyword]?.(wanted, value, at, root, rule);
@@ -33,7 +33,7 @@ function problemWith(rule, value, at, root) {
   return undefined;
 }
 
-/** Return the first problem that `find` returns for an entry. */
+/** Call `find` for each entry, and return its first result that is a problem. */
 const firstProblem = (entries, find) => {
   for (const entry of entries) {
     const wrong = find(entry);

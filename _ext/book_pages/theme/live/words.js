@@ -1,12 +1,12 @@
-/** The words of all scripts of the book in the language of the page. A page that is not English has them as JSON. */
+/** Translates the texts of all scripts. A page in another language than English contains the translations as JSON. */
 
 /** @type {Record<string, string> | undefined} */
 let words;
 
 /**
- * Return a text in the language of the page, with values in place of `{name}`.
+ * Return a text in the language of the page, with values in place of placeholders such as `{name}`.
  * @param {string} text in English
- * @param {Record<string, unknown>} values
+ * @param {Record<string, unknown>} values by the names of the placeholders
  * @returns {string}
  */
 export function t(text, values = {}) {

@@ -1,16 +1,19 @@
 /**
- * Python for one page, in a worker: loads the site's files, then answers one request after the other.
+ * Runs Python for one page in a worker: loads Python from the site's files, then answers one request after the other.
  *
- * It posts a number (the share of the bytes that are loaded), "ready", {failed: why}, {ended: why}, or the text of an
- * answer. A program may do anything in here. So before the first program runs, the worker removes every function by
- * which a program could talk to the page, reach a server or store data. Changes to Python end with the worker.
+ * While it loads, it posts numbers (the share of the bytes that are loaded), and then "ready", or {failed: why} if
+ * loading fails. For each request, it posts the text of the answer, or {ended: why} if Python cannot answer any more.
+ *
+ * A reader's program may call every function that it finds in the worker. So before the first program runs, the worker
+ * removes every function by which a program could send messages to the page, reach a server or store data. If a program
+ * changes Python itself, the changes end with the worker.
  */
 
 import { loadPyodide } from './pyodide.mjs';
 
 const HERE = new URL('./', import.meta.url);
 const MOST_MEMORY = 2 ** 30; // bytes; a program that asks for more gets a MemoryError
-// The globals that stay: those of the language, and those that Python needs. All others are removed.
+// The globals that stay are those of JavaScript itself and those that Pyodide needs. `shut` removes all others.
 const STAYS = new Set(
   `
   globalThis self undefined NaN Infinity isFinite isNaN parseFloat parseInt decodeURI decodeURIComponent
@@ -30,13 +33,13 @@ const STAYS = new Set(
 
 const say = self.postMessage.bind(self);
 let isShut = false;
-let answer; // of Python: takes the text of a request
+let answer; // the Python function that takes the text of a request and returns the text of the answer
 
 self.onmessage = ({ data }) => {
   try {
     say(String(answer(data)));
   } catch (error) {
-    say({ ended: lastLine(error) }); // an error here comes from Python itself, which may not work any more
+    say({ ended: lastLine(error) }); // `answer` returns errors of programs, so Python itself failed and may be broken
   }
 };
 
@@ -51,7 +54,7 @@ async function load() {
   const files = Object.keys(about.files);
   const total = Object.values(about.files).reduce((sum, file) => sum + file.bytes, 0);
   await cacheFiles(about, total);
-  // the module js of a program is empty
+  // a program that imports the module js gets an empty module
   const python = await loadPyodide({ indexURL: HERE.href, jsglobals: {} });
   for (const name of files.filter(each => each.endsWith('.whl'))) {
     python.unpackArchive(await (await fetch(new URL(name, HERE))).arrayBuffer(), 'wheel');
@@ -65,7 +68,10 @@ async function load() {
   say(1);
 }
 
-/** Take files from the browser's cache, store them there, and post the share that is loaded. */
+/**
+ * Let `fetch` read the site's files from the browser's cache, or load and cache them, and post the share of their bytes
+ * that is loaded. Delete the caches of other versions of the files.
+ */
 async function cacheFiles(about, total) {
   const whole = about.files;
   const name = `in-place ${await digest(JSON.stringify(whole))}`;
@@ -76,14 +82,15 @@ async function cacheFiles(about, total) {
   const ask = self.fetch.bind(self);
   let come = 0;
   self.fetch = async (asked, options) => {
-    if (isShut) throw new TypeError('nothing can be fetched from here'); // a program may have stored this function
+    // a program may find this function even after `shut` has removed `self.fetch`
+    if (isShut) throw new TypeError('nothing can be fetched from here');
     const address = asked instanceof Request ? asked.url : String(asked);
     const size = whole[address.split('/').at(-1) ?? '']?.bytes;
     if (!size) return ask(asked, options);
     const kept = await store?.match(address);
     const answered = kept ?? (await ask(asked, options));
     if (!answered.ok) return answered;
-    if (!kept) await store?.put(address, answered.clone()).catch(() => {}); // without room it is loaded again next time
+    if (!kept) await store?.put(address, answered.clone()).catch(() => {}); // if the cache is full, it is not cached
     const counted = new TransformStream({
       transform(chunk, controller) {
         come += chunk.length;
@@ -112,8 +119,9 @@ function boundMemory() {
 }
 
 /**
- * Remove all globals that do not stay, wherever they are defined, and the ways to turn text into code. A text could
- * hold `import("https://...")`, which is syntax and cannot be removed, and not every host sends a policy against it.
+ * Remove all globals that are not in `STAYS` from the global object and its prototypes, and remove every way to run a
+ * text as code. Such a text could contain `import("https://...")`. This is syntax, so it cannot be removed, and not
+ * every host sends a content security policy that forbids it.
  */
 function shut() {
   isShut = true;
@@ -122,7 +130,7 @@ function shut() {
   }
   for (const name of ['setTimeout', 'setInterval']) {
     const wait = self[name].bind(self);
-    // these run a text as code
+    // the original function runs a text as code, so the replacement accepts only functions
     remove(self, name, (call, ...more) => (typeof call === 'function' ? wait(call, ...more) : undefined));
   }
   for (let holder = self; holder !== Object.prototype; holder = Object.getPrototypeOf(holder)) {
@@ -133,7 +141,7 @@ function shut() {
   }
 }
 
-/** Replace a property for good. It throws if that is impossible, and then no program runs. */
+/** Replace a property permanently. Throw an error if that is impossible; loading then fails, and no program runs. */
 const remove = (holder, name, instead) =>
   Object.defineProperty(holder, name, { value: instead, writable: false, configurable: false });
 

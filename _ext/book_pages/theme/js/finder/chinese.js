@@ -1,11 +1,11 @@
 /**
- * The words of Chinese text. Chinese has no spaces between words, so a text is compared by its pairs of neighbouring
- * characters: a word of two characters is one pair, and a longer one is found by its pairs.
+ * Splits Chinese text for the search. Chinese has no spaces between words, so the search compares pairs of neighbouring
+ * characters instead of words. A word of two characters is one pair, and a longer word is found by its pairs.
  */
 
 const HAN = /\p{Script=Han}+/gu;
 
-/** Words of questions that say nothing about their subject, and endings. */
+/** Words and particles of questions that say nothing about the subject of the question. */
 const FILLER = new RegExp(
   `为什么 什么时候 什么样 什么 怎么样 怎么办 怎么 如何 怎样 哪些
   哪个 哪里 能不能 可不可以 可以 是不是 有没有 是否 请问 这个 那个
@@ -17,7 +17,7 @@ const FILLER = new RegExp(
   'gu',
 );
 
-/** Other words for a term of the book, with the word of the book. */
+/** Patterns of synonyms, each with the word that the book uses. */
 const SAME = /** @type {const} */ ([
   [/就地|原地|in[- ]?place/giu, '原位'],
   [/拷贝|副本/gu, '复制'],
@@ -30,17 +30,17 @@ const SAME = /** @type {const} */ ([
   [/改动|修改|更改/gu, '改'],
 ]);
 
-/** True if the page is Chinese. */
+/** Return true if the page is in Chinese. */
 export const isChinese = () => /^zh\b/.test(globalThis.document?.documentElement.lang ?? '');
 
 /**
- * Return a text with the book's word for each term.
+ * Return a text in which the book's word replaces each synonym.
  * @param {string} text
  */
 export const inTermsOfTheBook = text => SAME.reduce((said, [other, term]) => said.replace(other, term), text);
 
 /**
- * Return the pairs of neighbouring Chinese characters of a text; a character without a neighbour is alone.
+ * Return the pairs of neighbouring Chinese characters of a text. A character without a neighbour is returned alone.
  * @param {string} text
  * @returns {string[]}
  */
@@ -52,7 +52,7 @@ export const pairsOf = text =>
   });
 
 /**
- * Return the pairs that a question looks for: without filler words, unless it has no others.
+ * Return the pairs of a question to search for: those outside of filler words or, if there are none, all pairs.
  * @param {string} query
  */
 export function pairsAsked(query) {

@@ -1,16 +1,19 @@
-/** Finds the causes of an error message among the recorded ones (`messages.js`). Nothing leaves the browser. */
+/**
+ * Compares an error message with the recorded messages, and finds its likely causes. The recorded messages are in the
+ * variable `bookMessages`, which the built file `_static/messages.js` sets. Nothing leaves the browser.
+ */
 
 import { inEnglish } from './words.js';
 
 /**
- * @typedef {object} Entry a recorded message, weighed
+ * @typedef {object} Entry a recorded message
  * @property {string} message
- * @property {string} cause
- * @property {Set<string>} features
- * @property {number} weight
+ * @property {string} cause the key of its cause
+ * @property {Set<string>} features its words and pairs of neighbouring words
+ * @property {number} weight the sum of the weights of its features
  */
 
-/** Sentences in which Python puts names of any program: alone they tell nothing of a cause. */
+/** Parts of messages that Python raises in programs of any kind. A text that shares only these has no known cause. */
 const FRAMES = [
   'object has no attribute',
   'object is not callable',
@@ -19,11 +22,11 @@ const FRAMES = [
   'got an unexpected keyword argument',
   'missing required positional argument',
 ];
-const FEWEST_PAIRS = 3; // pairs of words that a text and a message share
-const FEWEST_TELLING = 2; // the same, if one of the pairs occurs in messages of one cause alone
-const ENOUGH = 0.55; // agreement
-const NEARLY_WHOLE = 0.9; // share of a message that needs no pairs
-const NEAR_BEST = 0.25; // agreement that a further cause may be below the best
+const FEWEST_PAIRS = 3; // a text agrees with a message only if they share at least so many pairs of words
+const FEWEST_TELLING = 2; // so many are enough if one of the pairs occurs only in messages of one cause
+const ENOUGH = 0.55; // the least agreement for which a cause is shown
+const NEARLY_WHOLE = 0.9; // a text that contains this share of a message's weight needs no shared pairs
+const NEAR_BEST = 0.25; // a further cause is shown if its agreement is less than this below the best one
 const MOST_CAUSES = 3;
 
 /**
@@ -54,7 +57,10 @@ const FRAME_PAIRS = new Set(FRAMES.flatMap(frame => [...featuresOf(telling(frame
 /** @type {ReturnType<typeof weighMessages> | undefined} */
 let catalogue;
 
-/** Weigh the recorded messages: a pair of words that few messages have counts more than one that many have. */
+/**
+ * Weigh the words of the recorded messages, and their pairs of neighbouring words. The fewer messages contain a word or
+ * a pair, the higher is its weight.
+ */
 function weighMessages() {
   const { messages } = /** @type {any} */ (globalThis).bookMessages;
   /** @type {Map<string, number>} */
@@ -77,11 +83,11 @@ function weighMessages() {
 }
 
 /**
- * Return how well a piece of pasted text and a message agree, from 0 to about 1. A part of a message is enough, and so
- * is a whole message inside other text.
+ * Return how well a piece of pasted text and a message agree, from 0 to about 1. The agreement is high if the text is a
+ * part of the message, or if it contains the whole message among other words.
  * @param {Set<string>} features of the text
- * @param {number} asked their weight
- * @param {Entry} entry
+ * @param {number} asked the sum of the weights of these features
+ * @param {Entry} entry the message
  * @param {ReturnType<typeof weighMessages>} weighed
  */
 function agreement(features, asked, entry, { weight, isUnique }) {
@@ -97,7 +103,8 @@ function agreement(features, asked, entry, { weight, isUnique }) {
 }
 
 /**
- * Return the causes of a pasted text, the likeliest first: { cause, score, said: the message, title, what, do, ... }.
+ * Return the causes of a pasted text, the likeliest first, as objects `{ cause, score, said, title, what, do, ... }`.
+ * `said` is the recorded message of the cause that agrees best with the text.
  * @param {string} pasted
  * @returns {any[]}
  */

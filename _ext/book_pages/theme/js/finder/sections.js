@@ -1,4 +1,7 @@
-/** Finds the sections of the book that answer a question (`sections.js` of the page). Nothing leaves the browser. */
+/**
+ * Finds the sections of the book that answer a question. The text of the sections is in the variable `bookSections`,
+ * which the built file `_static/sections.js` sets. Nothing leaves the browser.
+ */
 
 import { isChinese } from './chinese.js';
 import { RELATED, isFiller, stem, termsOf, wordsAsked, wordsOf } from './words.js';
@@ -14,7 +17,7 @@ import { RELATED, isFiller, stem, termsOf, wordsAsked, wordsOf } from './words.j
  */
 
 const LONGEST_EXCERPT = 260; // characters
-const TABLE_WEIGHT = 0.4; // of a word in a table, compared with one in prose
+const TABLE_WEIGHT = 0.4; // a word in a table counts this much, and a word in prose counts 1
 
 const { bookSections, bookTerms } = /** @type {{bookSections: Section[], bookTerms: any[]}} */ (
   /** @type {unknown} */ (globalThis)
@@ -26,7 +29,7 @@ const add = (counts, key, by = 1) => counts.set(key, (counts.get(key) ?? 0) + by
 let index;
 const indexed = () => (index ??= indexSections());
 
-/** Count the terms of each section, and the sections of each term. */
+/** Count how often each section has each term, and how many sections have each term. */
 function indexSections() {
   /** @type {Map<string, number>} */
   const count = new Map();
@@ -51,8 +54,8 @@ function indexSections() {
 }
 
 /**
- * Return the edits between two words: letters that are missing, added, replaced or swapped. More than `most` edits are
- * returned as `most + 1`.
+ * Return the number of edits between two words: letters that are missing, added, replaced or swapped with the next one.
+ * The result is `most + 1` if there are more than `most` edits.
  * @param {string} a
  * @param {string} b
  * @param {number} most
@@ -75,7 +78,8 @@ function editDistance(a, b, most) {
 }
 
 /**
- * Return the word of the book that a misspelled word means; undefined if the book has the word, or none like it.
+ * Return the word of the book that is most like a misspelled word; undefined if the book has the word itself, or no
+ * similar word. For a name with underscores, such as `no_grads`, return its parts if the book has any of them.
  * @param {string} word
  */
 function correction(word) {
@@ -92,7 +96,8 @@ function correction(word) {
 }
 
 /**
- * Return a query as the book spells it, and the corrected words as pairs: { text, changed: [[word, other]] }.
+ * Correct the spelling of a query. Return the corrected text, and each corrected word with its correction:
+ * { text, changed: [[word, other]] }.
  * @param {string} query
  */
 export function spelled(query) {
@@ -106,13 +111,16 @@ export function spelled(query) {
   return { text, changed };
 }
 
-/** Weigh a section by its kind: a chapter explains, an appendix is looked up, and summaries repeat what others say. */
+/**
+ * Return the factor by which the score of a section counts. It is 1 for the text of chapters, because they explain. The
+ * front page, appendices and summaries have smaller factors, because they repeat or list things that chapters explain.
+ */
 function kindWeight({ page, place }) {
   const ofPage = page === 'index' && place !== 'how-to-run-it' ? 0.4 : /\/[A-Z]_|your_error$/.test(page) ? 0.6 : 1;
   return ofPage * (/^(what-to-remember|exercises|where-the-facts-come-from)$/.test(place) ? 0.6 : 1);
 }
 
-/** Return the terms that a query looks for, each with its worth. */
+/** Return a map from the terms to search for to their worth: 1 for the words of the query, less for related words. */
 function termsAsked(query) {
   /** @type {Map<string, number>} */
   const terms = new Map();
@@ -120,14 +128,14 @@ function termsAsked(query) {
     terms.set(stem(word), 1);
     const related = RELATED[word] && stem(RELATED[word]);
     if (related && !terms.has(related)) terms.set(related, 0.5);
-    const normal = word.slice(0, -1); // relu for relu_
+    const normal = word.slice(0, -1); // the name of the normal operation: relu for relu_
     if (/^\w{2,}_$/.test(word) && !terms.has(normal)) terms.set(normal, 0.3);
   }
   return terms;
 }
 
 /**
- * Return the sections for a question, the best first. Not every word has to occur.
+ * Return the sections for a question, the best first. A section need not have every word of the question.
  * @param {string} query
  */
 export function sectionsFor(query) {
@@ -142,7 +150,7 @@ export function sectionsFor(query) {
       const inTitle = section.titleTerms.has(term);
       const inChapter = section.chapterTerms.has(term);
       if (!times && !inTitle && !inChapter) continue;
-      const often = (times * 2.2) / (times + 1.2 * (0.4 + (0.6 * section.length) / averageLength)); // as BM25 has it
+      const often = (times * 2.2) / (times + 1.2 * (0.4 + (0.6 * section.length) / averageLength)); // as in BM25
       score += worth * weight(term) * (often + (inTitle ? 1.6 : 0) + (inChapter ? 0.7 : 0));
       found += worth * weight(term);
     }
@@ -152,7 +160,8 @@ export function sectionsFor(query) {
 }
 
 /**
- * Return a sentence or two of a section with the words of a query: prose if it has any of them, else a row of a table.
+ * Return a part of a section that has many words of a query: up to three sentences of prose or, if a row of a table has
+ * more of these words, this row. If the section has none of the words, return its first paragraph. A long part is cut.
  * @param {Section} section
  * @param {string} query
  */
@@ -180,7 +189,8 @@ export function excerpt(section, query) {
 }
 
 /**
- * Return the term of the glossary that a query names, in English, Chinese or a library's word; undefined if none is.
+ * Return the term of the glossary that a query consists of, in English, in Chinese, or as a library's name for it;
+ * undefined if the query is no such term.
  * @param {string} query
  */
 export function termFor(query) {

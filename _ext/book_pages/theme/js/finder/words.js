@@ -1,8 +1,8 @@
-/** The words of a question or of a section, in the form in which they are compared. */
+/** Splits questions and sections into words, and brings the words into a form in which the search can compare them. */
 
 import { inTermsOfTheBook, isChinese, pairsAsked, pairsOf } from './chinese.js';
 
-/** Terms of the field in Chinese, as Paddle's documents use them, and what the book calls them. */
+/** Maps Chinese terms of the field, as Paddle's documents use them, to words of the English book. */
 const TERMS = {
   原位: 'in place',
   就地: 'in place',
@@ -87,20 +87,23 @@ const TERMS = {
 };
 const LONGEST_FIRST = Object.keys(TERMS).sort((a, b) => b.length - a.length);
 
-/** Phrases of which a single word would lead elsewhere, as "out" does to the argument, and the words to look for. */
+/**
+ * Phrases, each with the words to search for instead. A single word of the phrase would find other sections: "out" also
+ * is the name of an argument.
+ */
 const PHRASES = /** @type {const} */ ([
   [/\bout of memory\b/gi, 'memory error allocator'],
   [/\bversion counters?\b/gi, 'version'],
 ]);
 
-/** Words that occur in most questions and say nothing about their subject. */
+/** Words that occur in most questions and say nothing about the subject of the question. */
 const FILLER_WORDS = new Set(
   `a an and are as at be been being but by can could did do does for from had has have how i if in into is it its me my
   no not of on or our should so than that the their them then there these they this to was we were what when where which
   who why will with would you your`.split(/\s+/),
 );
 
-/** Words of questions and the words of the book that answer them. */
+/** Maps words of questions to related words of the book. */
 export const RELATED = {
   modified: 'overwrite',
   modify: 'overwrite',
@@ -122,7 +125,7 @@ export const RELATED = {
 };
 
 /**
- * Replace the Chinese terms in a query by English ones, and an abbreviation by its words.
+ * Replace the Chinese terms in a query by English ones, and "OOM" by its words.
  * @param {string} query
  */
 export const inEnglish = query =>
@@ -132,7 +135,7 @@ export const inEnglish = query =>
   );
 
 /**
- * Return a word without its endings.
+ * Return a word without its grammatical endings, such as "s", "ed" and "ing".
  * @param {string} word
  */
 export function stem(word) {
@@ -149,7 +152,7 @@ export function stem(word) {
 }
 
 /**
- * Return a text in lower case, with "in place" as one word.
+ * Return a text in lower case, without apostrophes, and with "in place" as one word.
  * @param {string} text
  */
 export const joined = text =>
@@ -161,7 +164,7 @@ export const joined = text =>
 /** @param {string} text */
 const latinWords = text => joined(text).match(/[+*/-]=|[\p{L}\p{N}_]+(?:\.\d+)*/gu) ?? [];
 
-/** Return the words of a text; of a Chinese page, also the pairs of Chinese characters. */
+/** Return the words of a text and, on a Chinese page, the pairs of neighbouring Chinese characters. */
 export function wordsOf(text) {
   if (!isChinese()) return latinWords(text);
   const own = inTermsOfTheBook(text);
@@ -172,7 +175,7 @@ export function wordsOf(text) {
 export const termsOf = text => wordsOf(text).map(stem);
 
 /**
- * Return the words of a question that are looked for: all but the filler words, or all if there are no others.
+ * Return the words of a question to search for: all except filler words or, if there are no others, all words.
  * @param {string} query
  */
 export function wordsAsked(query) {

@@ -1,4 +1,4 @@
-/** The causes of an error message, as sections of a page. */
+/** Shows the causes of an error message as sections of a page. */
 
 import { make, rootOfBook, withCode } from './dom.js';
 import { t } from '../../live/words.js';
@@ -9,7 +9,7 @@ import { t } from '../../live/words.js';
  */
 export const causeSections = causes => causes.map(causeSection);
 
-/** The page of all messages, from the root of the book. */
+/** Return the name of the page that lists all messages, relative to the root of the book. */
 const errorIndex = () => /** @type {any} */ (globalThis).bookMessages.index;
 
 function causeSection({ title, what, do: remedy, where, page, place, related, index, said }) {

@@ -22,7 +22,7 @@ export function make(tag, properties = {}, ...children) {
 export const withCode = text => text.split('`').map((part, i) => (i % 2 ? make('code', {}, part) : part));
 
 /**
- * Run a function as soon as the page is parsed.
+ * Run a function as soon as the page is parsed, or at once if it is parsed already.
  * @param {() => void} run
  */
 export function whenParsed(run) {
@@ -39,5 +39,5 @@ export function dataOf(element) {
   return script ? JSON.parse(script.textContent ?? 'null') : undefined;
 }
 
-/** The address of the book's root, relative to this page. */
+/** Return the address of the book's root, relative to this page. */
 export const rootOfBook = () => document.documentElement.dataset.content_root ?? './';

@@ -1,10 +1,11 @@
-/** Run work in tasks of its own, in the order in which it is given, so that the page answers its reader in between. */
+/** Runs jobs one after the other, each in a separate task, so that the page can respond to the reader between two. */
 
 /** @type {(() => boolean | void)[]} */
 const waiting = [];
 
 /**
- * Run a job in a later task, and again in further ones while it returns true.
+ * Run a job in a later task, after the jobs that are already waiting. If the job returns true, run it again in the task
+ * after that.
  * @param {() => boolean | void} job
  */
 export function inTurn(job) {

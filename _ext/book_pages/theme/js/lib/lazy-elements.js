@@ -1,8 +1,10 @@
 /**
- * Stages and figures start when the reader comes near them, because starting all of a long page at once would delay it:
- * one after the other, the one in the middle of the window first, each in several tasks. Tab, a link and printing start
- * them too, at once. After the reader first touches the page, the others follow while the browser is idle, so that a
- * search in the page finds their words.
+ * Starts stages and figures when the reader scrolls near to them. To start all of them at once would delay a long page.
+ *
+ * Elements near the window start one after the other, each in several tasks. The element that is nearest to the middle
+ * of the window is the first. If Tab or a link leads to an element, it starts at once, and before printing all elements
+ * start at once. After the reader has first pressed a key, pressed a pointer or scrolled, the remaining elements start
+ * while the browser is idle, so that the browser's search in the page finds their words.
  */
 
 import { dataOf } from './dom.js';
@@ -10,9 +12,9 @@ import { inTurn } from './in-turn.js';
 
 /** @typedef {HTMLElement & {wake?: () => void, wakePart?: () => void, reveal: () => void}} Lazy */
 
-const NEAR = '600px';
-const MARKS = ['loading', 'tabindex', 'role', 'aria-label']; // attributes of an element that has not started
-const LONGEST_WAIT = 200; // ms until a part runs although the browser reports no idle moment
+const NEAR = '600px'; // an element at most this far from the window is near
+const MARKS = ['loading', 'tabindex', 'role', 'aria-label']; // attributes that an element has only until it starts
+const LONGEST_WAIT = 200; // ms until an element starts even though the browser is not idle
 const whenIdle = run =>
   window.requestIdleCallback ? window.requestIdleCallback(run, { timeout: LONGEST_WAIT }) : setTimeout(run);
 
@@ -32,7 +34,7 @@ export function startWhenNear() {
     { rootMargin: NEAR },
   );
 
-  /** Start an element; false if it has started already, or its script is missing. */
+  /** Start an element. Return false if it has started already, or if its script is missing. */
   function wake(element) {
     observer.unobserve(element);
     asleep.delete(element);
@@ -42,7 +44,7 @@ export function startWhenNear() {
     return sleeps;
   }
 
-  /** Start a part of an element; false if it has started. */
+  /** Run the next part of an element's start. Return true if further parts remain. */
   function wakePart(element) {
     if (!asleep.has(element)) return false;
     element.wakePart?.();
@@ -57,7 +59,8 @@ export function startWhenNear() {
       return true;
     });
   }
-  // after the scripts of the elements, because an element without its mark no longer keeps its place
+  // Observing begins after the scripts of the elements have run. Before that, `wake` could not start an element, but
+  // would remove the attribute `loading`, by which the style sheet reserves the place of the element.
   document.addEventListener('DOMContentLoaded', () => asleep.forEach(element => observer.observe(element)), {
     once: true,
   });
@@ -83,9 +86,10 @@ export function startWhenNear() {
 }
 
 /**
- * Let Tab reach an element that has not started: focus starts it and moves to its first control.
+ * Let Tab reach an element that has not started. When the element gets the focus, it starts, and the focus moves to its
+ * first visible control.
  * @param {Lazy} element
- * @param {() => unknown} start returns false if the element has started, so that focus is inside it already
+ * @param {() => unknown} start starts the element; returns false if it has started already, so that the focus stays
  */
 function offerFocus(element, start) {
   element.setAttribute('tabindex', '0');
@@ -102,14 +106,14 @@ function offerFocus(element, start) {
 }
 
 /**
- * Return how far an element is from the middle of the window.
+ * Return twice the distance between the middle of an element and the middle of the window, in px.
  * @param {IntersectionObserverEntry} entry
  */
 function fromMiddle({ boundingClientRect: { top, bottom }, rootBounds }) {
   return Math.abs(top + bottom - (rootBounds ? rootBounds.top + rootBounds.bottom : 0));
 }
 
-/** Decode a part of an address, which may be cut anywhere. */
+/** Decode a part of an address. Return it unchanged if it cannot be decoded, because the address may be incomplete. */
 function decoded(text) {
   try {
     return decodeURIComponent(text);

@@ -1,18 +1,19 @@
 /**
- * The numbers of a stage's program as handles, on a page that can run it: a number is dragged, changed with the up and
- * down keys, or typed after a click. Then the programs of all variants with the same line have the new number.
+ * Lets the reader change the numbers in a stage's program, on a page that can run the program. Each number is a handle:
+ * the reader drags it, changes it with the up and down keys, or clicks it and types a number. The number then changes
+ * in each variant that has the same line in the same place, and the programs run again.
  */
 
-const NUMBER = /(["']).*?\1|#.*|(?<![\w.])\d+(?:\.\d+)?(?![\w.])/g; // texts and comments are left as they are
-const PER_STEP = 12; // px of a drag
-const SETTLED = 500; // ms after the last key until a number is used
+const NUMBER = /(["']).*?\1|#.*|(?<![\w.])\d+(?:\.\d+)?(?![\w.])/g; // also matches strings and comments, to skip them
+const PER_STEP = 12; // a drag over this many px changes a number by one step
+const SETTLED = 500; // ms from the last key until the programs run with the new number
 
 /** @param {string} text */
 const decimalsOf = text => (/\.\d*[1-9]\d*/.test(text) ? text.length - text.indexOf('.') - 1 : 0);
 
 /**
- * Return a number of the same form that is some steps away: 2 -> 3, 2.0 -> 3.0, 0.5 -> 0.6; not below zero, because a
- * sign is an operator of the program.
+ * Return a number that is some steps away, in the same form: 2 -> 3, 2.0 -> 3.0, 0.5 -> 0.6. The result is never
+ * negative, because a minus sign is an operator of the program and not a part of the number.
  * @param {string} text
  * @param {number} steps
  */
@@ -26,7 +27,7 @@ export function steppedNumber(text, steps) {
  * Return a part of a line as HTML with its numbers as handles.
  * @param {string} text
  * @param {number} line counted from 0
- * @param {number} from column of the part
+ * @param {number} from column at which the part begins, counted from 0
  * @param {(text: string) => string} escapeHtml
  */
 export function numbersHtml(text, line, from, escapeHtml) {
@@ -46,12 +47,12 @@ export function numbersHtml(text, line, from, escapeHtml) {
 export class NumberHandles {
   /**
    * @param {any} stage the element
-   * @param {(change: {variant: number, programs: string[]}) => void} onChange
+   * @param {(change: {variant: number, programs: string[]}) => void} onChange runs the programs
    */
   constructor(stage, onChange) {
     this.stage = stage;
     this.onChange = onChange;
-    /** @type {string | undefined} selector of the number that has the focus after the program is shown again */
+    /** @type {string | undefined} selector of the number that gets the focus when the program is shown again */
     this.left = undefined;
     /** @type {(kind: string, act: (number: any, event: any) => void) => void} */
     const listen = (kind, act) => {
@@ -59,7 +60,7 @@ export class NumberHandles {
         const number = event.composedPath()[0];
         if (number.className === 'number') act(number, event);
       };
-      stage.addEventListener(kind, onEvent, true); // before the stage, which has keys of its own
+      stage.addEventListener(kind, onEvent, true); // captures, because the stage also handles these keys
     };
     listen('pointerdown', (number, event) => this.drag(number, event));
     listen('keydown', (number, event) => this.onKey(number, event));
@@ -69,7 +70,7 @@ export class NumberHandles {
     if (stage.shadowRoot) stage.showProgram();
   }
 
-  /** Change a number while a pointer moves to the side; without a movement, let the reader type. */
+  /** Change a number while the pointer moves to the side. If the number is the same at the end, let the reader type. */
   drag(number, { button, clientX, pointerId }) {
     if (button || number.isContentEditable) return;
     const before = number.textContent;
@@ -100,20 +101,20 @@ export class NumberHandles {
       number.contentEditable = 'false';
     } else if (!isTyping) {
       return;
-    } // the stage's own keys
+    } // a key of the stage
     else if (key.length === 1 && !/[\d.]/.test(key) && !event.ctrlKey && !event.metaKey) event.preventDefault();
     event.stopPropagation();
     if (steps || key === 'Enter' || key === 'Escape') event.preventDefault();
   }
 
-  /** Let the reader write over a number. */
+  /** Let the reader type a number in place of this one. */
   type(number) {
     number.contentEditable = 'plaintext-only';
     number.focus();
     getSelection()?.selectAllChildren(number);
   }
 
-  /** Report the programs with the number that a handle shows, unless it is none or the same. */
+  /** Report the programs with the text of a handle as the new number, unless it is not a number or has not changed. */
   use(number) {
     clearTimeout(this.timer);
     const { stage } = this;

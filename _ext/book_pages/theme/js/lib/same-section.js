@@ -12,7 +12,7 @@ function sectionInView() {
   return begun.at(-1)?.id ?? '';
 }
 
-/** Add the section to the address of each such link when the reader is about to follow it. */
+/** Add the section to the address of each link to this page in another language, just before the reader follows it. */
 export function keepSection() {
   for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll('a[data-same-page]'))) {
     const update = () => {

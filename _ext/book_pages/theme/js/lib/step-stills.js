@@ -1,7 +1,8 @@
 /**
- * The still pictures of the steps that paragraphs name. A page has them as text for readers without scripts; they are
- * also shown on paper, and if the stage's script is missing. In one column, a stage is out of view while its paragraphs
- * are read, so the script draws a picture as wide as the column after each paragraph that the reader comes near.
+ * Shows still pictures of the steps that paragraphs name. A page contains these pictures in `<noscript>`, for readers
+ * without scripts. This script shows them also in print, and if the script of the stage is missing. In one column, a
+ * stage is out of view while its paragraphs are read, so this script draws a picture as wide as the column after each
+ * paragraph when the reader scrolls near to it.
  */
 
 import { make } from './dom.js';
@@ -9,20 +10,21 @@ import { inTurn } from './in-turn.js';
 
 /** @typedef {{text: Element, trace: () => any, variant: number, step: number}} Named */
 
-const NEAR = '600px';
+const NEAR = '600px'; // a paragraph at most this far from the window is near
 
 /** @type {(selector: string) => Element[]} */
 const all = selector => [...document.querySelectorAll(selector)];
 
 /**
- * Give the patterns of a picture names that begin with another letter. A browser does not draw the patterns of a hidden
- * picture, and a hidden picture of the same step may have the same names.
+ * Return a picture in which the names of patterns begin with another letter. Two pictures of the same step have the
+ * same names, so one of them may refer to the patterns of the other. A browser does not draw the patterns of a hidden
+ * picture.
  * @param {string | null} svg
  * @param {string} letter
  */
 const renamed = (svg, letter) => (svg ?? '').replace(/(id="|url\(#)m/g, `$1${letter}`);
 
-/** Show the pictures that the page has as text. */
+/** Show the pictures that the page contains in `<noscript>`. */
 export function showStills() {
   for (const source of all('noscript.step-still')) {
     source.insertAdjacentHTML('afterend', renamed(source.textContent, 's'));
@@ -34,7 +36,7 @@ export function hideStills() {
 }
 
 /**
- * Draw the picture of each paragraph when it is near, and again when its column has another width.
+ * Draw the picture of each paragraph when the reader is near, and again when the width of the column has changed.
  * @param {Named[]} named
  */
 export function drawBetween(named) {
