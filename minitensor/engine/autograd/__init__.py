@@ -1,7 +1,7 @@
 """Derivatives: backward, gradients as results, user-defined operations, and a check against finite differences.
 
-This package registers the gradient rules on tensors, so that second derivatives are made of operations. Its public
-names are in :mod:`minitensor.autograd`.
+Importing this package registers the gradient rules on tensors, by which backward itself is recorded for second
+derivatives. The public names are in :mod:`minitensor.autograd`.
 """
 
 from minitensor.engine.autograd.rules import compiling as _compiling

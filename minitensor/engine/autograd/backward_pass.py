@@ -2,16 +2,16 @@
 
 :func:`propagate` fixes the order: a node is processed once all gradients of its value have arrived. A
 :class:`GradientPropagation` defines the type of a gradient, how gradients are added, and which events are emitted.
-Two classes implement it: ``OnArrays`` in this module, and ``OnTensors`` in ``higher_order.py``, which records the
-computation of the gradients.
+Two classes implement this protocol: ``OnArrays`` in this module, and ``OnTensors`` in ``higher_order.py``, which
+records the computation of the gradients.
 
 ``x.backward()`` and ``grad`` (:mod:`minitensor.engine.autograd.gradients`) start the pass with a given gradient or with
-ones. The rules of a node are ``node.op.backward``, compiled from its row of the derivative table at the first call:
-``print(minitensor.source("sin_backward"))``. If a saved tensor was overwritten, the rules call
+ones. The rules of a node are ``node.op.backward``, compiled at the first call from the operation's row in the
+derivative table: ``print(minitensor.source("sin_backward"))``. If a saved tensor was overwritten, the rules call
 :func:`minitensor.engine.saved.saved.recovered`, which restores the tensor or raises an error.
 
 There is no recursion, so the depth of a graph is not limited. This module changes no ``grad``: it returns the gradients
-once all of them have been computed. The meter of host memory counts gradients in flight.
+once all of them have been computed. The meter of host memory counts gradients while the pass needs them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Pending = list[Any] | None
 
 
 def pending_counts(roots: Iterable[Node], ends: frozenset[Node] = frozenset()) -> dict[Node, Pending]:
-    """Return the state of every node that can be reached from ``roots`` without going beyond ``ends``."""
+    """Return the initial state of every node that can be reached from ``roots`` without going beyond ``ends``."""
     pending: dict[Node, Any] = {root: [0, None, root] for root in roots}
     stack = [root for root in pending if root not in ends]
     while stack:
@@ -77,7 +77,7 @@ class GradientPropagation(Protocol):
         """
 
     def keep(self, g: Any) -> None:
-        """Count another reference to ``g``, which is a result of the pass and also sent to inputs."""
+        """Count another reference to ``g``: it is returned as a result of the pass, although it is also passed on."""
 
     def release(self, g: Any) -> None:
         """Drop a reference to ``g``, to which the rules of its node have been applied."""
@@ -183,7 +183,7 @@ def as_gradient_of(parent: Node, g: Any) -> np.ndarray:
 
 
 class OnArrays:
-    """Gradients as arrays. A buffer is counted once while the pass uses it, and added to in place if it is exclusive.
+    """Gradients as arrays. Each buffer is counted once; if only one gradient uses it, others are added to it in place.
 
     Attributes:
         retained: the gradients of tensors for which ``retain_grads()`` was called.
@@ -219,7 +219,7 @@ class OnArrays:
         return NodeEvents(node, g)
 
     def run_hooks(self, node: Node, g: np.ndarray) -> np.ndarray:
-        """Call hooks with copies of ``g``, and store ``g`` in the boxes. Boxes that add come last, as in PyTorch."""
+        """Call hooks with copies of ``g``, and record ``g`` for the boxes. Boxes that add come last, as in PyTorch."""
         for hook in sorted(node.hooks or (), key=lambda each: type(each) is GradientBox and each.adds):
             if type(hook) is GradientBox:
                 self.retained[hook] = g
@@ -244,7 +244,7 @@ class OnArrays:
         return rules(node, g)
 
     def add(self, so_far: np.ndarray | None, more: Any, parent: Node, g: np.ndarray) -> np.ndarray:
-        """Return the sum of the gradients of ``parent`` so far."""
+        """Return the sum of ``so_far`` and ``more``, which is written into ``so_far`` if possible."""
         if so_far is None and type(more) is ndarray and more.shape == parent.shape:  # the usual case
             key = id(more)
             if more.base is not None or key in self._sizes or watch.listener is not None:
@@ -318,7 +318,7 @@ class OnArrays:
 
 
 def call_hook(hook: Hook, g: Tensor) -> Tensor | None:
-    """Return the result of ``hook(g)``: None, or a tensor on the device and of the shape of ``g``; else TypeError."""
+    """Return the result of ``hook(g)``; raise TypeError unless it is None or a tensor with ``g``'s shape and device."""
     answer = hook.function(g)  # type: ignore[misc]  # the hook has not been removed
     if answer is not None and (not isinstance(answer, Tensor) or answer._array.shape != g._array.shape):
         raise TypeError(
@@ -341,7 +341,7 @@ def copy_to_tensor(g: np.ndarray) -> Tensor:
 
 
 class NodeEvents:
-    """Emitter of the events of one node. Gradients that its rules may overwrite, or return, are copied to the host."""
+    """Emitter of the events of one node. It copies gradients to the host before anything may overwrite them."""
 
     __slots__ = ("_node", "_given", "_sent")
 
@@ -352,18 +352,18 @@ class NodeEvents:
         self._sent: list[tuple[Node, np.ndarray]] = []
 
     def sends(self, passed: Sequence[Any]) -> None:
-        """Record the gradients that the rules returned, before they are added."""
+        """Copy ``passed``, the gradients that the rules returned, before the pass adds them to others."""
         for parent, g in zip(self._node.inputs, passed, strict=True):
             if parent is not None:
                 g = g.on_the_host() if type(g) is PartGradient else host_array(as_array(g)).copy()
                 self._sent.append((parent, summed_to(g, parent.shape)))
 
     def finished(self) -> None:
-        """Emit `NodeVisited`: the gradients that the node sent have been added."""
+        """Emit `NodeVisited`, after the gradients that the node sent have been added."""
         if watch.listener is not None:
             watch.listener(NodeVisited(self._node, self._given, self._sent))
 
     def released(self) -> None:
-        """Emit `NodeLeft`: the tensors that the node saved have been freed."""
+        """Emit `NodeLeft`, after the tensors that the node saved have been freed."""
         if watch.listener is not None:
             watch.listener(NodeLeft(self._node))

@@ -1,8 +1,8 @@
-"""The context of a user-defined operation: it saves tensors for backward and announces writes.
+"""The context of a user-defined operation: forward uses it to save tensors for backward and to announce writes.
 
-While forward runs, a :class:`LayerCall` refers to the inputs. A guard node is registered as a saver of their memory, so
-every write that overwrites bytes of an input changes an entry of the guard. After forward, only the node of the call
-refers to the context, and the context refers to no tensor and to no node, so there is no reference cycle.
+While forward runs, a :class:`LayerCall` refers to the inputs. A guard node is registered as a saver of the inputs'
+memory, so every write that overwrites bytes of an input changes an entry of the guard. After forward, only the node of
+the call refers to the context, and the context refers to no tensor and to no node, so there is no reference cycle.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from minitensor.engine.saved.saved import remember
 CONSTANT, INTERMEDIATE = ("constant", 0), ("intermediate", 0)
 
 
-#: The operation of a guard node. Like a leaf, it sends no gradients.
+#: The operation of a guard node. Like a leaf, a guard node sends no gradients.
 GUARD = Operation("guard", LEAF.backward)
 
 
@@ -42,8 +42,8 @@ class LayerCall:
         versions: the versions of the inputs' storages when the call began.
         guard: a node that saves the inputs that require a gradient. A write that overwrites bytes of an input replaces
             the version in the guard's entry for this input.
-        dirty: the inputs that were passed to ``mark_dirty``, with their versions at that time.
-        saved: the arguments of ``save_for_backward`` with their versions at that time; None until it is called.
+        dirty: the inputs that were passed to ``mark_dirty``, each with the version of its storage at that time.
+        saved: the arguments of ``save_for_backward``, each with its version at that time; None until it is called.
         constants: the outputs that were passed to ``mark_non_differentiable``.
         late_announcements: True if ``mark_dirty`` may be called after the write, as in PyTorch.
     """
@@ -75,8 +75,8 @@ class LayerCall:
     def was_written(self, k: int) -> bool:
         """True if input ``k`` was written since the call began.
 
-        If the guard has no entry for the input, or the input has no elements, any write to its storage counts. A guard
-        does not notice a write into a tensor without elements, because such a write overwrites nothing.
+        If the guard has no entry for the input, or the input has no elements, any write to its storage counts. (A guard
+        does not notice a write into a tensor without elements, because such a write overwrites nothing.)
         """
         x = self.inputs[k]
         if self.recording and self.guard.saved[k] is not None and x._array.size:
@@ -115,7 +115,7 @@ class LayerCall:
         )
 
     def save(self, tensors: tuple[Tensor | None, ...]) -> None:
-        """Save tensors by reference. The in-place policy applies to an input that forward overwrites."""
+        """Save tensors by reference; if forward overwrites one, the in-place policy decides whether it is copied."""
         for x in tensors:
             if x is not None and not isinstance(x, Tensor):
                 raise TypeError(
@@ -168,7 +168,7 @@ class LayerCall:
                 )
 
     def source(self, i: int, outputs: list[Tensor]) -> tuple[str, int]:
-        """Return the origin of saved tensor ``i``, from which ``create_graph`` finds its node."""
+        """Return the origin of saved tensor ``i``, which ``create_graph`` needs to find the node of this tensor."""
         x, version = self.saved[i]  # type: ignore[index]  # there is a saved tensor ``i``
         if x is None or x._array.dtype not in FLOATS:
             return CONSTANT
@@ -200,7 +200,7 @@ def written_by(x: Tensor) -> str:
 
 
 class PyLayerContext:
-    """The ``ctx`` that passes state from forward to backward. Its attributes may be anything but inputs and outputs.
+    """The ``ctx`` that passes state from forward to backward, also as attributes, except for inputs and outputs.
 
     In forward: :meth:`save_for_backward`, :meth:`mark_dirty`, :meth:`mark_non_differentiable`,
     :meth:`set_materialize_grads`. In backward: :meth:`saved_tensor`.
@@ -239,9 +239,9 @@ class PyLayerContext:
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Save tensors for backward by reference. The engine detects later writes into them.
 
-        Call it in forward; the last call counts. For an input that forward overwrites, call it before the write. The
-        in-place policy then decides: "2.5" refuses, "2.6" copies the input, and under "copy_on_write" the write
-        preserves its bytes.
+        Call it in forward; only the last call has an effect. For an input that forward overwrites, call it before the
+        write. The in-place policy then decides: "2.5" refuses the write, "2.6" copies the input, and under
+        "copy_on_write" the write preserves the input's bytes.
 
         Raises:
             RuntimeError: outside forward.
@@ -264,7 +264,7 @@ class PyLayerContext:
             call.mark_dirty(x)
 
     def mark_not_inplace(self, *tensors: Tensor) -> None:
-        """Do nothing. In Paddle it declares that a returned input was not written; here the output is always a copy."""
+        """Do nothing: in Paddle it declares that a returned input was not written; here such an output is a copy."""
         self._running_call("mark_not_inplace")
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
@@ -276,21 +276,21 @@ class PyLayerContext:
             call.constants.append(x)
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Choose the gradient of an output that received none: zeros if ``value`` is True (the default), else None."""
+        """Choose what backward gets for an output without a gradient: zeros if ``value`` (the default), else None."""
         self._running_call("set_materialize_grads")
         if not isinstance(value, bool):
             raise TypeError(f"{self._layer.__name__}: set_materialize_grads takes True or False, not {shown(value)}")
         self._materializes = value
 
     def saved_tensor(self) -> tuple[Tensor | None, ...]:
-        """Return the tensors that forward saved, with their values at that time. They are read-only.
+        """Return the tensors that forward saved, with the values that they had in forward. They are read-only.
 
-        Under ``create_graph`` they have the history that they had in forward.
+        Under ``create_graph``, they also have the history that they had in forward.
 
         Raises:
             RuntimeError: outside backward; if a saved tensor was overwritten; or, under ``create_graph``, if a saved
-                floating tensor is neither input nor output of forward, because its dependence on the inputs was not
-                recorded.
+                tensor of floats is neither an input nor an output of forward, because its dependence on the inputs was
+                not recorded.
         """
         node = self._node
         if node is None:

@@ -1,4 +1,4 @@
-"""Slopes by central differences, and their comparison with gradients."""
+"""Compute slopes by central differences, and compare them with gradients."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ class Comparison:
 
     Attributes:
         of, by: the names of the output and of the input.
-        analytic, numeric: the slopes as arrays, whose dimensions are those of the output, then those of the input.
+        analytic, numeric: the slopes from backward and from differences, as arrays. The dimensions of the output come
+            first, then those of the input.
         split: the number of leading dimensions that belong to the output.
-        labels: labels of the two numbers in the message.
+        labels: the labels of an analytic and of a numeric slope in the message.
     """
 
     of: str
@@ -57,7 +58,7 @@ def _index(at: tuple[int, ...]) -> str:
 def slopes(function: Callable[[Arrays], Arrays], arrays: Arrays, eps: float) -> list[Arrays]:
     """Return the slopes of each output of ``function`` along each array, by central differences.
 
-    The slopes have the shape of the output followed by that of the array.
+    The slopes of an output along an array have the shape of the output, followed by that of the array.
 
     Raises:
         ValueError: if adding ``eps`` to an element does not change it.
@@ -77,7 +78,7 @@ def slopes(function: Callable[[Arrays], Arrays], arrays: Arrays, eps: float) -> 
                 moved[i][at] = step
                 ends.append([np.array(out, np.float64) for out in function(moved)])
             for k, (above, below) in enumerate(zip(*ends, strict=True)):
-                # Divide by the actual step, after rounding.
+                # The two steps were rounded, so divide by their actual difference.
                 with np.errstate(all="ignore"):  # inf - inf is nan, which the comparison reports
                     found[k][i][(..., *at)] = (above - below) / (steps[0] - steps[1])
     return found

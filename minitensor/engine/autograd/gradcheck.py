@@ -1,8 +1,8 @@
 """Check gradients: compare backward with finite differences of the function itself.
 
-For every element of every input, the function runs twice more: with this element a little larger and a little smaller.
-The difference of the two outputs, divided by twice the step, is the slope, with an error of the order of the step
-squared. With ``order=2``, the gradients that backward returns are checked in the same way.
+For every element of every input, the function runs two more times: with this element a little larger, and a little
+smaller. The difference of the two outputs, divided by twice the step, is the slope, with an error of the order of the
+step squared. With ``order=2``, the gradients of the gradients are checked in the same way.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def gradcheck(
 ) -> bool:
     """Compare the gradients of ``function(*inputs)`` with central differences.
 
-    ``function`` gets fresh leaves with the data of the inputs that have ``stop_gradient=False`` (the same leaf if an
-    input is given twice), and everything else unchanged. A leaf cannot be written in place: to check an in-place
-    operation, let the function write into ``x * 1``, as in ``gradcheck(lambda x: (x * 1).sin_(), x)``. Inputs that
-    share memory are treated as independent. The check runs under the current in-place policy.
+    In place of each input with ``stop_gradient=False``, ``function`` gets a new leaf with the same data (the same leaf
+    if an input is given twice); it gets everything else unchanged. A leaf cannot be written in place: to check an
+    in-place operation, let the function write into ``x * 1``, as in ``gradcheck(lambda x: (x * 1).sin_(), x)``. Inputs
+    that share memory are treated as independent. The check runs under the current in-place policy.
 
     Every element of the Jacobian is compared. The check also requires that the function returns the same values when
     it is called again and leaves its inputs unchanged, that backward returns the same gradients when it runs again, and
@@ -46,13 +46,13 @@ def gradcheck(
     gradient are ignored, unless no output requires one; then all differences must be 0.
 
     Args:
-        function: takes the inputs, returns a tensor or a tuple or list of tensors.
+        function: takes the inputs, and returns a tensor, or a tuple or list of tensors.
         inputs: a tensor, or a list or tuple of tensors and other arguments.
         eps: the step of the differences.
         atol, rtol: a gradient may differ from the difference ``d`` by ``atol + rtol * abs(d)``.
         order: 1, or 2 to check second derivatives, too: a weighted sum of all first gradients, computed with
-            ``create_graph``, is differentiated with respect to the inputs and the weights of the outputs.
-        raise_exception: if False, return False instead of raising when a gradient is wrong.
+            ``create_graph``, is differentiated with respect to the inputs and to the weights of the outputs.
+        raise_exception: False to return False if a gradient is wrong, instead of raising an error.
 
     Raises:
         RuntimeError: if a gradient is wrong; the text shows the element that is farthest off.
@@ -79,7 +79,7 @@ def gradcheck(
 
 
 class _Function:
-    """The checked function, as a function of one array for each distinct input that requires a gradient."""
+    """The checked function, called with one array for each distinct input that requires a gradient."""
 
     def __init__(self, function: Callable[..., Any], inputs: Any) -> None:
         self.function = checks.function("gradcheck", "function", function)
@@ -106,7 +106,7 @@ class _Function:
         self.names = [f"input {self.places.index(i)}" for i in range(len(seen))]
 
     def run(self, arrays: Sequence[np.ndarray]) -> tuple[list[Tensor], list[Tensor]]:
-        """Call the function on fresh leaves with the data of ``arrays``; return leaves and outputs."""
+        """Call the function on new leaves with the data of ``arrays``; return the leaves and the outputs."""
         leaves = [_leaf(array, gpu) for array, gpu in zip(arrays, self.gpus, strict=True)]
         arguments = [x if i is None else leaves[i] for x, i in zip(self.given, self.places, strict=True)]
         result = self.function(*arguments)
@@ -117,14 +117,14 @@ class _Function:
         return leaves, outputs
 
     def values(self, arrays: Sequence[np.ndarray]) -> Arrays:
-        """Return the outputs as arrays on the host."""
+        """Call the function on ``arrays``, and return the outputs as arrays on the host."""
         return [host_array(out._array) for out in self.run(arrays)[1]]
 
     def run_twice(self) -> list[Tensor]:
         """Call the function twice, and return the outputs of the first call.
 
         Raises:
-            GradientMismatch: if the second outputs differ, or if the function has changed an input.
+            GradientMismatch: if the outputs of the second call differ, or if the function has changed an input.
         """
         leaves, outputs = self.run(self.arrays)
         first = [np.array(host_array(out._array)) for out in outputs]
@@ -144,7 +144,7 @@ class _Function:
 
 
 def _in_its_layout(array: np.ndarray) -> np.ndarray:
-    """Return a copy on the host with the memory order of ``array``."""
+    """Return a copy of ``array`` on the host, in the same memory order."""
     order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
     return host_array(array).transpose(order).copy().transpose(np.argsort(order))
 
@@ -161,7 +161,7 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def _gradients(outputs: list[Tensor], leaves: list[Tensor], starts: list[Tensor], **options: Any) -> list[Tensor]:
-    """Return the gradients of the leaves, zeros for a leaf on which no output depends."""
+    """Return the gradient of each leaf; it is 0 for a leaf on which no output depends."""
     found = grad(outputs, leaves, starts, allow_unused=True, **options)
     return [_constant(np.zeros(x._array.shape), x) if g is None else g for x, g in zip(leaves, found, strict=True)]
 
@@ -200,10 +200,11 @@ def _compare_with_zero(checked: _Function, outputs: list[Tensor], numeric: list[
 
 
 def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> Arrays:
-    """Return the gradients of output ``k``, element by element.
+    """Return, for each leaf, the gradients of all elements of output ``k``.
 
     Raises:
-        GradientMismatch: if a second run differs, or backward is not linear in its incoming gradient.
+        GradientMismatch: if backward returns other gradients when it runs again, or is not linear in the gradient that
+            it receives.
     """
 
     def gradients(start: np.ndarray) -> Arrays:
@@ -237,7 +238,7 @@ def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> 
 
 
 def _second_order(checked: _Function, eps: float) -> Iterator[Comparison]:
-    """Compare the gradients of a weighted sum of all first gradients, for the inputs and the weights of the outputs."""
+    """Compare the slopes of a weighted sum of all first gradients, along the inputs and the weights of the outputs."""
     count = len(checked.arrays)
 
     def first(arrays: Arrays, **options: Any) -> tuple[list[Tensor], list[Tensor]]:

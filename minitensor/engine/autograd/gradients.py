@@ -33,7 +33,7 @@ Start = tuple[Node, np.ndarray]
 
 
 def start_of(x: Tensor, given: Any, what: str) -> Start:
-    """Return the node of ``x`` and its initial gradient: ``given``, or ones if it is None. Errors contain ``what``."""
+    """Return the node of ``x`` and its initial gradient: ones if ``given`` is None. Errors begin with ``what``."""
     if not isinstance(x, Tensor):
         raise TypeError(f"{what} takes a Tensor, not {type(x).__name__}")
     node = x._current()
@@ -61,12 +61,13 @@ def start_of(x: Tensor, given: Any, what: str) -> Start:
 def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = False) -> None:
     """Add the gradient of ``x`` to the ``grad`` of every leaf that it was computed from.
 
-    Several threads may call it at once, and no gradient of a shared leaf is lost. But threads have to synchronize if
-    they run backward through the same graph, or if one writes a tensor that another's backward reads.
+    Several threads may call this function at once, and no gradient of a shared leaf is lost. But threads have to
+    synchronize if they run backward through the same graph, or if one thread writes a tensor that the backward of
+    another thread reads.
 
     Args:
         grad_tensor: the initial gradient of ``x``; ones by default, also if ``x`` has many elements.
-        retain_graph: keep the saved tensors, so that backward can run again.
+        retain_graph: True to keep the saved tensors, so that backward can run again.
 
     Raises:
         RuntimeError: if a saved tensor was overwritten or freed; no gradient has changed in that case.
@@ -81,15 +82,15 @@ _committing = RLock()
 
 
 def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
-    """Store the gradients in the leaves, and in the boxes of tensors that retain theirs.
+    """Store the gradients ``arrived`` in the leaves, and the retained gradients in their boxes.
 
-    The first gradient of a leaf becomes a tensor with its own memory. Later gradients are added to it in place:
-    each addition is one write, which raises the version. All memory is allocated and all targets are checked first, so
-    a failure leaves every ``grad`` unchanged.
+    The first gradient of a leaf becomes a tensor with its own memory. Later gradients are added to this tensor in
+    place: each addition is one write, which raises the version. All memory is allocated and all targets are checked
+    before the first write, so a failure leaves every ``grad`` unchanged.
 
     Raises:
-        RuntimeError: if an existing gradient cannot be added to, because its elements share memory, it is read-only, or
-            it was reshaped in place.
+        RuntimeError: if a leaf has a gradient to which nothing can be added, because its elements share memory, it is
+            read-only, or it was reshaped in place.
     """
     new_gradients: list[tuple[Any, Tensor]] = []
     additions: list[tuple[Leaf, np.ndarray]] = []
@@ -140,7 +141,10 @@ def _is_cleared(gradient: Tensor) -> bool:
 
 
 def _to_tensor(g: np.ndarray, propagation: OnArrays, leaf: Leaf | None = None) -> Tensor:
-    """Return a tensor of ``g`` in the memory order of the leaf's gradient; without a copy if ``g`` is exclusive."""
+    """Return a tensor of ``g``, in the memory order for gradients of ``leaf`` if it has one.
+
+    ``g`` is not copied if it is exclusive and already in this order.
+    """
     order = gradient_orders.get(leaf) if gradient_orders else None
     outward = g if order is None else g.transpose(order)
     if propagation.is_exclusive(g) and outward.flags.c_contiguous:
@@ -161,7 +165,7 @@ def _sum(before: Tensor, g: np.ndarray, propagation: OnArrays) -> Tensor:
 
 
 def _refuse_other_shape(gradient: Tensor, g: np.ndarray) -> None:
-    """Raise RuntimeError unless ``gradient`` has the shape of ``g``, or that shape behind dimensions of length 1."""
+    """Raise RuntimeError unless ``gradient`` has the shape of ``g``, possibly after leading dimensions of length 1."""
     have = gradient._array.shape
     if have != (1,) * (len(have) - g.ndim) + g.shape:
         raise gradient_reshaped(have, g.shape)
@@ -200,10 +204,11 @@ def grad(
 
     Args:
         grad_outputs: the initial gradients, one per output and of its shape; None for ones.
-        retain_graph: keep the saved tensors, so that backward can run again; by default, the value of ``create_graph``.
-        create_graph: record the computation of the gradients, so that they have gradients themselves.
+        retain_graph: True to keep the saved tensors, so that backward can run again; by default, the value of
+            ``create_graph``.
+        create_graph: True to record the computation of the gradients, so that they have gradients themselves.
         only_inputs: must be True, as in Paddle.
-        allow_unused: return None for an input on which the outputs do not depend.
+        allow_unused: True to return None for an input on which the outputs do not depend.
         no_grad_vars: tensors to treat as constants: no gradient passes through them.
 
     Raises:
@@ -233,7 +238,7 @@ def gradients_of(
     ends: frozenset[Node],
     without: frozenset[Node] = frozenset(),
 ) -> list[Tensor | None]:
-    """Return the gradients for :func:`grad`, none of which passes through ``ends``.
+    """Return the gradients that :func:`grad` returns. No gradient passes beyond the nodes ``ends``.
 
     Inputs whose nodes are in ``without`` count as unused.
     """
@@ -277,7 +282,7 @@ def nodes_of(no_grad_vars: Any) -> frozenset[Node]:
 
 
 def sum_by_node(starts: Iterable[Start]) -> dict[Node, np.ndarray]:
-    """Return the initial gradient of each node; if a node has several, their sum."""
+    """Return the initial gradient of each node, which is a sum if several of ``starts`` have the same node."""
     roots: dict[Node, np.ndarray] = {}
     for node, g in starts:
         roots[node] = g if node not in roots else as_array(roots[node] + g)
@@ -292,7 +297,7 @@ def _recorded_gradients(
     wanted: list[Node],
     ends: frozenset[Node],
 ) -> list[Tensor | None]:
-    """Return the gradients as tensors that have gradients themselves, each in its own memory."""
+    """Return the gradients of ``wanted`` as tensors with a history, each in its own memory."""
     roots: dict[Node, Tensor] = {}
     taken = set()
     for (node, start), g in zip(starts, given, strict=True):

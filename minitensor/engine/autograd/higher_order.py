@@ -1,8 +1,9 @@
 """Gradients of gradients, for ``grad(..., create_graph=True)``.
 
-The rules of the derivative table run on tensors instead of arrays. A saved tensor is restored with its node, so that
-the gradient of the gradient reaches it. Most operations outside the table are linear (reading and writing parts,
-reshaping, joining). Their backward is a linear map of ``g``, and the gradient of this map is the operation itself.
+The rules of the derivative table run on tensors instead of arrays. A saved tensor is restored with its node, so that it
+gets a gradient of the gradient, too. Most operations outside the table are linear (reading and writing parts,
+reshaping, joining). The backward of a linear operation is a linear map of ``g``, and the gradient of this map is the
+operation itself.
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ Map = Callable[[np.ndarray], np.ndarray]
 
 
 def revived(node: Node, what: str, saved: Saved, source: Node | None) -> Tensor:
-    """Return the saved values with the node ``source`` (None: a constant); raise RuntimeError if they are lost."""
+    """Return a tensor of the saved values with the node ``source`` (None: a constant).
+
+    Raises:
+        RuntimeError: if the values were overwritten and cannot be restored.
+    """
     array, storage, version = saved
     if storage.version != version:
         array = recovered(node, what, saved)
@@ -44,9 +49,9 @@ def _linear_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
 
 
 def linear(name: str, g: Tensor, function: Map, transposed: Map) -> Tensor:
-    """Return ``function(g)`` for a linear function, and record it.
+    """Return ``function(g)`` for a linear ``function``, and record the call.
 
-    ``transposed`` computes the gradient of ``function``, and ``function`` that of ``transposed``.
+    ``transposed`` computes the gradient of ``function``, and ``function`` computes the gradient of ``transposed``.
     """
     array = function(g._array)
     out = Tensor._made(array.astype(g._array.dtype))
@@ -94,18 +99,18 @@ def as_engine_tensor(x: Tensor) -> Tensor:
 
 
 class OnTensors:
-    """Gradients as tensors, with recorded sums and rules. Tensors count their memory and emit events themselves."""
+    """Gradients as tensors: rules and sums are recorded. Tensors count their memory and emit events themselves."""
 
     __slots__ = ()
 
     def start(self, node: Node, g: Tensor) -> Tensor:
-        """Return ``g``, the gradient with which the pass begins, as a plain tensor of the engine."""
+        """Return ``g``, the gradient with which the pass begins at ``node``, as a plain tensor of the engine."""
         return as_engine_tensor(g)
 
     def run_hooks(self, node: Node, g: Tensor) -> Tensor:
-        """Return the gradient of the value after its hooks have run."""
+        """Return the gradient of the value of ``node`` after its hooks have run."""
         for hook in list(node.hooks or ()):
-            # A removed hook has no function. The box of a retained gradient has none either: only backward() fills it.
+            # A removed hook has no function, and a box for a retained gradient has none: only backward() fills it.
             answer = call_hook(hook, g) if getattr(hook, "function", None) is not None else None
             g = as_engine_tensor(g if answer is None else answer)
         return g
@@ -115,7 +120,7 @@ class OnTensors:
         return gradients(node, g)
 
     def add(self, so_far: Tensor | None, more: Tensor, parent: Node, g: Tensor) -> Tensor:
-        """Return the sum of the gradients of ``parent`` so far."""
+        """Return the sum of ``so_far`` (None: nothing has arrived yet) and ``more``, in the shape of ``parent``."""
         more = summed_to(as_engine_tensor(more), parent.shape)
         return more if so_far is None else FUNCTIONS["add"](so_far, more)
 

@@ -1,8 +1,8 @@
 """Scaled losses: float16 cannot hold gradients below 6e-8, so the loss is multiplied and the gradients are divided.
 
-If a gradient is inf or nan, the step is skipped and the scale is reduced. After many steps without inf and nan, the
-scale grows. :class:`minitensor.torch.amp.GradScaler` and :class:`minitensor.amp.GradScaler` have the methods of their
-frameworks and use this module.
+If a gradient contains inf or nan, the step is skipped and the scale is reduced. After many steps in a row without inf
+and nan, the scale grows. :class:`minitensor.torch.amp.GradScaler` and :class:`minitensor.amp.GradScaler` use this
+module and have the methods of PyTorch's and of Paddle's class.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from minitensor.engine.modes import no_grad
 
 
 def read_state(op: str, state_dict: Any, check_of: Mapping[str, Callable[[str, str, Any], Any]]) -> dict[str, Any]:
-    """Return the entries of a scaler's state. The functions in ``check_of`` check the entries of the same names.
+    """Return the entries of a scaler's state; ``check_of`` maps the name of each entry to a function that checks it.
 
     Raises:
         TypeError: if ``state_dict`` is not a dict, or an entry has the wrong type.
@@ -33,7 +33,7 @@ def read_state(op: str, state_dict: Any, check_of: Mapping[str, Callable[[str, s
 
 
 def unscale(gradients: Iterable[Any], scale: float) -> bool:
-    """Divide gradients by ``scale`` in place; return True if one of them has an inf or nan."""
+    """Divide gradients by ``scale`` in place; return True if one of them contains inf or nan."""
     found = False
     with no_grad():
         for g in gradients:
@@ -48,10 +48,11 @@ class LossScale:
 
     Attributes:
         scale: the number by which losses are multiplied.
-        growth: the factor by which the scale changes after ``interval`` updates in a row without inf and nan.
-        backoff: the factor by which the scale changes after ``patience`` updates in a row with inf or nan.
-        good, bad: the numbers of updates in a row without and with inf or nan.
-        found: for each optimizer whose gradients were unscaled, by its id, True if a gradient had inf or nan.
+        growth, interval: the scale is multiplied by ``growth`` after ``interval`` updates in a row without inf and nan.
+        backoff, patience: the scale is multiplied by ``backoff`` after ``patience`` updates in a row with inf or nan.
+        good, bad: the length of the current run of updates without inf and nan, and of the current run with inf or nan.
+        found: maps the id of each optimizer whose gradients were unscaled since the last update to True if a gradient
+            contained inf or nan.
         stepped: the ids of the optimizers that have stepped since the last update.
     """
 
@@ -69,7 +70,7 @@ class LossScale:
         """Divide the gradients of an optimizer's parameters by the scale, in place.
 
         Raises:
-            RuntimeError: if they were unscaled since the last update, or if the optimizer has stepped since then.
+            RuntimeError: if since the last update these gradients were unscaled, or the optimizer has stepped.
         """
         if id(optimizer) in self.stepped:
             raise RuntimeError("unscale_() is being called after step().")
@@ -78,7 +79,7 @@ class LossScale:
         self.found[id(optimizer)] = unscale(gradients, self.scale)
 
     def may_step(self, optimizer: Any, unscale_: Callable[[Any], None]) -> bool:
-        """Return False if a gradient of the optimizer has inf or nan.
+        """Record a step of the optimizer. Return True if it may be made: no gradient contains inf or nan.
 
         Args:
             unscale_: called with the optimizer if its gradients have not been unscaled since the last update.
@@ -98,7 +99,7 @@ class LossScale:
         self.found, self.stepped = {}, set()
 
     def update(self, found_inf: bool) -> None:
-        """Adapt the scale after a step. ``found_inf`` is true if a gradient had inf or nan."""
+        """Adapt the scale after a step. ``found_inf`` is true if a gradient contained inf or nan."""
         if found_inf:
             self.good, self.bad = 0, self.bad + 1
             if self.bad >= self.patience:

@@ -1,7 +1,7 @@
 """The outputs of a user-defined operation in the history.
 
-A node has one value. If several outputs of forward require gradients, the value of the call's node is their
-concatenation, and each output reads its part of it.
+A node has one value. If several outputs of forward require gradients, the value of the call's node is the
+concatenation of these outputs, and each output has its own node, which reads a part of this value.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class Output:
 
     Attributes:
         shape, dtype: the shape and dtype of the output.
-        part: the part of the node's gradient that belongs to the output; ALL if no other output requires a gradient,
-            None if this output requires none.
+        part: the position of the output in the concatenation; ALL if no other output requires a gradient, None if this
+            output requires none.
     """
 
     __slots__ = ("shape", "dtype", "part")
@@ -28,7 +28,7 @@ class Output:
         self.shape, self.dtype, self.part = shape, dtype, part
 
     def node(self, call: Node) -> Node | None:
-        """Return the node of this output's value, for the node ``call`` of the whole operation."""
+        """Return the node of this output; ``call`` is the node of the whole operation."""
         if self.part is None or self.part is ALL:
             return None if self.part is None else call
         return new_node(self.part.op, (call,), (self.part,), self.shape, (call.code, call.instruction))
@@ -38,16 +38,16 @@ ALL: Any = "all"
 
 
 class OutputPart:
-    """Position of one output in the concatenation of all.
+    """Position of one output in the concatenation of all outputs that require gradients.
 
-    The concatenation ends with one number for each output. The gradient of this number counts the gradients that have
-    arrived for the output. If the count is 0, the layer's backward gets zeros or None for the output.
+    After all elements, the concatenation has one further number for each output, whose gradient counts the gradients
+    that have arrived for the output. If the count is 0, the layer's backward gets zeros or None for the output.
 
     Attributes:
         op: the operation that reads the output from the concatenation.
         begin, end: the range of the output's elements.
-        count: the position of the output's number at the end.
-        total: the length of the concatenation.
+        count: the position of the number that belongs to the output.
+        total: the length of the concatenation, including these numbers.
         dtype: the dtype of the concatenation.
     """
 

@@ -1,4 +1,4 @@
-"""Select the nodes that a backward pass has to visit if gradients are wanted for some tensors only."""
+"""Select the nodes that a backward pass has to visit if only the gradients of some tensors are wanted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minitensor.engine.core.tensor import Hook
 
 
 class JointHook(Hook):
-    """One of several hooks on different values. A backward pass calls all of them or none.
+    """One of several hooks on different values, all of which a backward pass calls if it calls one of them.
 
     Attributes:
         nodes: weak references to the nodes of all these values.

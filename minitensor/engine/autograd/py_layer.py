@@ -1,8 +1,9 @@
 """User-defined operations: forward and backward written by hand, with the same checks as the built-in operations.
 
-A layer follows the rules of every operation: its saved tensors are checked against later writes, its in-place writes
-update the history of all views of the written memory, leaves are protected, and backward may run again. Under
-``create_graph``, a backward that consists of operations is recorded. The operations of forward are not recorded.
+A user-defined operation, called a layer here, follows the rules of every operation: its saved tensors are checked
+against later writes, its in-place writes update the history of all views of the written memory, leaves are protected,
+and backward may run again. Under ``create_graph``, a backward that consists of operations is recorded. The operations
+of forward are not recorded.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class PyLayer:
     ``forward(ctx, *args, **kwargs)`` gets the arguments of ``apply`` and returns a tensor, or a tuple or list with at
     least one tensor. It runs under ``no_grad``. ``backward(ctx, *grads)`` gets the gradient of every tensor that
     forward returned, in order. It returns one gradient for every tensor argument of forward, in the shape and dtype of
-    that tensor, or None for a gradient of 0. Tensors inside lists and tuples count as arguments, too. Tensors that are
-    passed by keyword come last. A gradient for a tensor that requires none is ignored. ::
+    that tensor, or None, which means a gradient of 0. Tensors inside lists and tuples count as arguments, too. Tensors
+    that are passed by keyword come last. A gradient for a tensor that requires none is ignored. ::
 
         class Exp(PyLayer):
             @staticmethod
@@ -50,7 +51,7 @@ class PyLayer:
                 (y,) = ctx.saved_tensor()
                 return g * y
 
-    A forward that writes an input in place calls ``ctx.mark_dirty(x)``, writes, and returns ``x``.
+    A forward that writes an input ``x`` in place first calls ``ctx.mark_dirty(x)``, and returns ``x``.
 
     Every output has its own memory: if forward returns an unchanged input, a view of an input, or one tensor twice,
     that output is a copy, with or without Paddle's ``mark_not_inplace``. Backward may write its gradients, but not the
@@ -78,10 +79,10 @@ class PyLayer:
 
         Raises:
             NotImplementedError: if the subclass does not define both methods.
-            ValueError: if forward returns no tensor; if it announces a write into a leaf that requires a gradient, or,
-                under the policy "2.5", into an input that it saved.
-            RuntimeError: if forward wrote an input without announcing it, announced a write that did not happen, or set
-                an input or output as an attribute of ``ctx``. The writes of forward are not undone.
+            ValueError: if forward returns no tensor; or if it announces a write into a leaf that requires a gradient,
+                or, under the policy "2.5", into an input that it has saved.
+            RuntimeError: if forward wrote an input without announcing the write, announced a write that did not happen,
+                or set an input or output as an attribute of ``ctx``. The writes of forward are not undone.
         """
         if cls.forward is PyLayer.forward or cls.backward is PyLayer.backward:
             missing = "forward(ctx, *args)" if cls.forward is PyLayer.forward else "backward(ctx, *grads)"
@@ -107,7 +108,7 @@ class PyLayer:
 
     @classmethod
     def _answers(cls, ctx: Any, node: Node, answer: Any, recorded: bool) -> list[Any]:
-        """Return the result of backward as a list with one gradient per tensor argument of forward."""
+        """Return ``answer``, the result of backward, as a list with one gradient per tensor argument of forward."""
         answers = list(answer) if isinstance(answer, (list, tuple)) else [answer]
         if len(answers) != len(node.inputs):
             raise ValueError(
@@ -181,7 +182,7 @@ def _kinds(result: Any) -> str:
 
 
 def _output(call: LayerCall, k: int, given: list[Tensor]) -> Tensor:
-    """Return the tensor for output ``k``: an announced input itself, or a tensor with its own memory."""
+    """Return the tensor for output ``k``: an input whose write was announced, or else one that shares no memory."""
     x = given[k]
     first = all(x is not before for before in given[:k])
     if call.is_dirty(x) and first:
@@ -247,7 +248,7 @@ def _context(node: Node) -> PyLayerContext:
 
 
 def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: bool) -> list[Tensor | None]:
-    """Call the layer's backward and check its gradients. Return one per input; None if it is 0 or not required."""
+    """Call the layer's backward, and return a checked gradient per input: None if it is 0 or not required."""
     before = ctx._node, ctx._recorded
     ctx._node, ctx._recorded = node, recorded
     try:
@@ -284,7 +285,7 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
 
 
 def run_backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
-    """Run the layer's backward on arrays. Arguments and results are copied, so it shares no memory with the pass."""
+    """Run the layer's backward without recording it. The pass and the layer share no memory: gradients are copied."""
     ctx = _context(node)
     grads: list[Tensor | None] = []
     for out in ctx._outputs:
@@ -314,7 +315,7 @@ def run_on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
     """Run the layer's backward on recorded tensors."""
     ctx = _context(node)
     if g._current() is None:
-        # Make the incoming gradient a leaf. Then a result without history was not computed from it by operations.
+        # Make the incoming gradient a leaf, so that a result without history is one that no operation computed from it.
         g = Tensor._alias(g._array, g._storage)
         g._node = new_leaf(g._array.shape)
     given = g.clone()

@@ -1,7 +1,7 @@
-"""Compute a part of a program again in backward, instead of keeping the tensors that its operations save.
+"""Compute a part of a program again in backward, instead of keeping the tensors that the part's operations save.
 
 Only the arguments of the part are kept. Backward runs the part again with the same random numbers. If a tensor that the
-part reads was written in between, the result would differ, so backward raises an error.
+part reads was written since forward, the result would differ, so backward raises an error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Repeatable:
 
     Attributes:
         outside: the nodes that the function uses besides those of its arguments, such as the nodes of parameters.
-        read: the storages that outlive the first run and that the backward of the function reads, with their versions.
+        read: weak references to the storages that the function's operations saved and that outlive the first run, each
+            with its version.
     """
 
     #: The name in errors, and the type of tensors. Each framework's subclass overrides them.
@@ -97,7 +98,7 @@ class Repeatable:
         del self._registered, self._roots
 
     def placeholders(self, results: Any = None) -> list[Tensor]:
-        """Return a tensor for each outside node, in the dtype of the results. Each takes the memory of one element."""
+        """Return a tensor for each outside node, in the dtype of the results, with the memory of a single element."""
         many = results if isinstance(results, tuple) else [results]
         floats = [x._array.dtype for x in many if isinstance(x, Tensor) and x._array.dtype in FLOATS]
         self.dtype = np.result_type(*floats) if floats else self.dtype
@@ -109,7 +110,7 @@ class Repeatable:
         return placeholders
 
     def again(self, tensors: tuple[Tensor, ...]) -> list[Tensor]:
-        """Run the function again and record it; raise RuntimeError if a tensor that it reads was written in between."""
+        """Run the function again, recorded; raise RuntimeError if a tensor that it reads was written since forward."""
         for storage, version in self.read:
             now = storage()
             if now is not None and now.version != version:
@@ -130,7 +131,7 @@ class Repeatable:
     def gradients(
         self, saved: Sequence[Any], wanted: Sequence[bool], grads: Sequence[Any], recorded: bool
     ) -> list[Tensor | None]:
-        """Run the function again on ``saved``, its tensor arguments, and return the gradients of its inputs.
+        """Run the function again on its tensor arguments ``saved``, and return their gradients and the outside nodes'.
 
         Args:
             wanted: for each tensor argument and each outside node, True if its gradient is required.
@@ -153,7 +154,7 @@ class Repeatable:
 
     @contextlib.contextmanager
     def _drawing_again(self) -> Iterator[None]:
-        """Draw the random numbers of the first run again if ``draws_again`` was true; then restore the generator."""
+        """Draw the random numbers of the first run in the block, if ``draws_again`` was true; restore the generator."""
         if self.drawn is None:
             yield
             return
@@ -173,7 +174,7 @@ class Repeatable:
         return alias
 
     def back(self, outputs: list[Any], inputs: list[Any], grads: list[Any], recorded: bool, ends: list[Any]) -> Any:
-        """Return the gradients of ``outputs`` for ``inputs``; no gradient passes through ``ends``."""
+        """Return the gradients of ``outputs`` for ``inputs``; no gradient passes beyond the nodes of ``ends``."""
         return gradients_of(outputs, inputs, grads, recorded, recorded, True, nodes_of(ends))
 
     def random_state(self) -> Any:
@@ -186,11 +187,11 @@ class Repeatable:
 
 
 class Recomputed(PyLayer):
-    """A recomputed part as one operation of its arguments and of the outside nodes."""
+    """A recomputed part of a program as one operation on its tensor arguments and on the outside nodes."""
 
     @staticmethod
     def forward(ctx: Any, repeatable: Repeatable, results: Callable[[], Any], *tensors: Any) -> Any:
-        """Save the arguments; the results have been computed already."""
+        """Save the tensor arguments, and return ``results()``, which have been computed already."""
         ctx.repeatable = repeatable
         ctx.save_for_backward(*tensors[: len(tensors) - len(repeatable.outside)])
         return results()
@@ -208,13 +209,13 @@ def recompute(
     """Call ``function(*args, **kwargs)`` and keep only the arguments for backward, which calls the function again.
 
     Args:
-        preserve_rng_state: True to draw the same random numbers again.
+        preserve_rng_state: True to draw the same random numbers in the second call.
         use_reentrant: ignored. With both settings, gradients reach the arguments and all other tensors that the
             function uses.
 
     Raises:
         TypeError: if ``function`` cannot be called.
-        RuntimeError: in backward, if a tensor that the function reads was written in between.
+        RuntimeError: in backward, if a tensor that the function reads was written since forward.
     """
     checks.function("recompute", "function", function)
     if not modes.grad:

@@ -15,14 +15,14 @@ def backward(
     grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool = False,
 ) -> None:
-    """Add the gradient of all ``tensors`` together to the ``grad`` of every leaf that they were computed from.
+    """Add the sum of the gradients of all ``tensors`` to the ``grad`` of every leaf that they were computed from.
 
     A node that several tensors depend on is visited once, so nothing is freed too early.
 
     Args:
-        tensors: of any shapes; each gradient has the shape of its tensor.
-        grad_tensors: the initial gradients, one per tensor; None for ones.
-        retain_graph: keep the saved tensors, so that backward can run again.
+        tensors: the tensors, of any shapes.
+        grad_tensors: the initial gradients, one per tensor and of its shape; None for ones.
+        retain_graph: True to keep the saved tensors, so that backward can run again.
 
     Raises:
         ValueError: if the numbers of tensors and gradients differ, or no tensor is given.

@@ -1,4 +1,4 @@
-"""Gradient rules on tensors for ``grad(..., create_graph=True)``, in which each operation is recorded.
+"""Helpers of the gradient rules on tensors, for ``grad(..., create_graph=True)``: their operations are recorded.
 
-The helpers have the names of those in :mod:`minitensor.engine.operations.rules`, but call operations on tensors.
+They have the names of the helpers in :mod:`minitensor.engine.operations.rules`, but call operations on tensors.
 """

@@ -1,7 +1,7 @@
 """Bind the names in a gradient rule to functions on tensors, for backward with ``create_graph``.
 
-The rules on tensors call operations, so the package of the operations cannot import them. Importing this module
-registers them there.
+The rules on tensors call operations, so the package of the operations cannot import the rules. Importing this module
+registers the rules with that package.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Helpers of the derivative table's rules on tensors. Their operations are recorded.
 
-Every function corresponds to its namesake in :mod:`minitensor.engine.operations.rules.on_arrays`, but uses operations
-that have gradients themselves. Masks and counts have no gradient and are computed on arrays.
+Every function corresponds to the function of the same name in :mod:`minitensor.engine.operations.rules.on_arrays`, but
+uses operations that have gradients themselves. Masks and counts have no gradient and are computed on arrays.
 
-If ``where`` discards elements of a branch, these elements are replaced by a harmless number before the branch is
-computed. It would not suffice to replace its result, because the gradient 0 times an infinite slope is nan.
+If ``where`` discards elements of a branch, the inputs of these elements are replaced by a harmless number before the
+branch is computed. It would not suffice to discard the branch's result, because its gradient 0 would be multiplied by
+an infinite slope, which makes nan.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ def constant(array: np.ndarray) -> Tensor:
 
 
 def beside(g: Tensor, x: Tensor) -> Tensor:
-    """Return ``x``. If it is a constant number, which has no device, move it to the device of ``g``."""
+    """Return ``x``, after moving it to the device of ``g`` if it is a constant number, which has no device."""
     x._array = arrays.beside(x._array, g._array)
     return x
 
 
 def rounded_to(gradients: Sequence[Tensor | None], dtype: np.dtype) -> list[Tensor | None]:
-    """Return gradients in a 16-bit ``dtype``. Some may be float32, if an operand is a float32 number."""
+    """Return gradients in a 16-bit ``dtype``. A given gradient may be float32, if an operand was a float32 number."""
     return [g if g is None or g._array.dtype == dtype else cast(g, dtype) for g in gradients]
 
 
@@ -53,7 +54,7 @@ def power_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """Return ``g`` times the slope of ``x ** y`` along x."""
     flat = y._array == 0
     if not y.stop_gradient:
-        flat = flat & (x._array == 0)  # where only y is 0, the slope is 0, but its own slope along y is not
+        flat = flat & (x._array == 0)  # where only y is 0, the slope is 0, but its derivative along y is not
     flat = constant(as_array(flat))
     return _where(flat, 0.0, g) * (y * _where(flat, 1.0, x) ** (y - 1))
 
@@ -87,7 +88,10 @@ def to_extremes(g: Tensor, x: Tensor, out: Tensor, axis: Any, keepdim: bool) -> 
 
 
 def product_of_others(x: Tensor, axis: Any) -> Tensor:
-    """Return, for every element, the product of the others in its reduction. It stores all pairs of elements."""
+    """Return, for every element, the product of all other elements that are reduced with it.
+
+    This stores all pairs of elements.
+    """
     shape = x._array.shape
     reduced = axes(shape, axis)
     kept = [i for i in range(len(shape)) if i not in reduced]

@@ -1,8 +1,8 @@
 """Helpers of the rules on tensors for ``take_along_axis``, ``put_along_axis`` and ``scatter_add``.
 
-``flat`` are the positions of the indexed elements in the flattened tensor, in the order of the index. They are copied
-for a :func:`~minitensor.engine.autograd.rules.on_tensors.constant`, because they may be a view, and the array of a
-constant must own its memory.
+``flat`` contains the positions of the indexed elements in the flattened tensor, in the order of the index. A
+:func:`~minitensor.engine.autograd.rules.on_tensors.constant` gets a copy of it, because ``flat`` may be a view, and the
+array of a constant must own its memory.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _add_at(g: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
 
 
 def fitted_to(taken_g: Tensor, shape: Shape, broadcast: bool) -> Tensor:
-    """Return the gradient of values of ``shape``: ``taken_g``, and 0 for values that the index does not cover."""
+    """Return the gradient of values of ``shape``: ``taken_g``, extended by 0 for values beyond the index's shape."""
     have = taken_g._array.shape
     if broadcast or len(have) != len(shape) or math.prod(shape) == 1 or have == shape:
         return taken_g
@@ -77,7 +77,7 @@ def added_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: S
 
 
 def shares_along(g: Tensor, indices: Tensor, axis: int, include_self: bool, broadcast: bool) -> Tensor:
-    """Return, for every element of ``g``, 1 divided by the number of values whose mean it is."""
+    """Return, for every element of ``g``, 1 divided by the number of values that were averaged for this element."""
     return constant(on_arrays.shares_along(g._array, indices._array, axis, include_self, broadcast))
 
 
@@ -90,7 +90,7 @@ def multiplied_ones(g: Tensor, indices: Tensor, values: Tensor, axis: int, broad
 def factors_along(
     arr: Tensor, indices: Tensor, values: Tensor, axis: int, include_self: bool, broadcast: bool
 ) -> Tensor:
-    """Return for every value the product of the other factors of the same element."""
+    """Return for every value the product of all other factors of the element that it was multiplied into."""
     flat, spread = positions(indices._array, arr._array.shape, axis, broadcast)
     factors = _line(_align(values, spread, broadcast))
     distinct, place = np.unique(flat, return_inverse=True)
@@ -104,7 +104,7 @@ def factors_along(
 
 
 def _product_before(running: Tensor, turns: list[np.ndarray], place: np.ndarray, factors: Tensor) -> Tensor:
-    """Return for every factor the product of the earlier factors of the same element."""
+    """Return for every factor the product of the earlier factors of the same element, starting from ``running``."""
     found = constant(np.zeros_like(factors._array))
     ones = constant(np.ones_like(running._array))
     for turn in turns:
@@ -115,7 +115,7 @@ def _product_before(running: Tensor, turns: list[np.ndarray], place: np.ndarray,
 
 
 def _align(values: Tensor, wanted: Shape, broadcast: bool) -> Tensor:
-    """Return ``values``, broadcast or cut off to the shape of the index, ``wanted``."""
+    """Return ``values`` in the shape ``wanted`` of the index: broadcast, or cut to it if ``broadcast`` is false."""
     have = values._array.shape
     if not broadcast and len(have) == len(wanted) and values.size != 1:
         covered = np.arange(values.size, like=values._array).reshape(have)[tuple(slice(0, n) for n in wanted)]
@@ -154,7 +154,7 @@ def extreme_self(
     include_self: bool,
     broadcast: bool,
 ) -> Tensor:
-    """Return the gradient of ``arr`` if the largest or smallest values were stored in it."""
+    """Return the gradient of ``arr`` for a reduction that stored the largest or smallest values in it."""
     part = g / _ties(kept, out, indices, values, axis, include_self, broadcast)
     rest = _where(kept, part, 0.0)
     return rest if include_self else emptied_along(rest, indices, axis, broadcast)
@@ -171,7 +171,7 @@ def extreme_along(
     broadcast: bool,
     shape: Shape,
 ) -> Tensor:
-    """Return the gradient of the values if the largest or smallest were stored."""
+    """Return the gradient of the values for a reduction that stored the largest or smallest of them."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
     part = g / _ties(kept, out, indices, values, axis, include_self, broadcast)
     won = on_arrays.winners_along(out._array, indices._array, values._array, axis, broadcast)

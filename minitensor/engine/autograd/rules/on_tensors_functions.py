@@ -1,4 +1,4 @@
-"""Parts of the derivatives of functions, scans and activations, computed on tensors so that they are recorded."""
+"""Parts of the derivatives of functions, scans and activations, computed by recorded operations on tensors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from minitensor.engine.views.transposing import transpose
 
 
 def sinc_slope(x: Tensor) -> Tensor:
-    """Return the slope of sinc. It has the numbers of the function of this name on arrays."""
+    """Return the slope of sinc, with the same values as the function of this name on arrays."""
     u = x * math.pi
     where, near = OPERATIONS["where"], abs(u) < 1
     small, large = where(near, u, 0), where(near, 1, u)
@@ -28,7 +28,7 @@ def sinc_slope(x: Tensor) -> Tensor:
 
 
 def logit_gradient(g: Tensor, x: Tensor, eps: float) -> Tensor:
-    """Return ``g / (x * (1 - x))``. It has the numbers of the function of this name on arrays."""
+    """Return ``g / (x * (1 - x))``, with the same values as the function of this name on arrays."""
     low, beyond = (0.0, math.nan) if eps == NO_BOUND else (eps, 0.0)
     outside = Tensor._made((x._array < low) | (x._array > 1 - low))
     inner = OPERATIONS["where"](outside, 0.5, x) + 0.0  # the slope at -0.0 is inf
@@ -36,7 +36,7 @@ def logit_gradient(g: Tensor, x: Tensor, eps: float) -> Tensor:
 
 
 def no_slope(op: str) -> Any:
-    """Raise the RuntimeError of the function of this name on arrays."""
+    """Raise the same RuntimeError as the function of this name on arrays."""
     on_arrays.no_slope(op)
 
 
@@ -47,7 +47,7 @@ def softmax_gradient(g: Tensor, out: Tensor, axis: int) -> Tensor:
 
 
 def shaped(g: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Return the same elements in another shape."""
+    """Return the elements of ``g`` in another shape."""
     return reshape(g, list(shape))
 
 

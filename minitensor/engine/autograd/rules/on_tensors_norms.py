@@ -1,4 +1,4 @@
-"""Helper of the rule of ``renorm`` on tensors."""
+"""Helper of the gradient rule of ``renorm`` on tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _where, _abs, _sum, _pow = (OPERATIONS[name] for name in ("where", "abs", "sum",
 
 
 def renorm_gradient(g: Tensor, x: Tensor, p: float, axis: int, max_norm: float) -> Tensor:
-    """Return the gradient of ``renorm``: ``g`` if the norm was small enough, else that of ``x * max_norm / norm``.
+    """Return the gradient of ``x``: ``g`` in unchanged slices, and in others the gradient of ``x * max_norm / norm``.
 
     Where ``x`` is 0 or its slice was not changed, ``x`` is replaced by a harmless number, so that no slope is infinite.
     """
