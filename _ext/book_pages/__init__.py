@@ -9,8 +9,8 @@ to the pages that Jupyter Book makes:
 * paragraphs that refer to a step of the stage in their section (``step_marks``), and that are shown beside this stage
   (``beside``);
 * printed output in one piece (``streams``), and markup that assistive technology can read (``markup``);
-* the executed notebook for download (``downloads``), links to the notebook and to the repository, if the repository is
-  known (``links``), and copies of the recorded facts that the page cites (``recorded``);
+* the executed notebook for download (``downloads``), links to the notebook and, if the repository is known, to services
+  that run or edit the page (``links``), and copies of the recorded facts that the page cites (``recorded``);
 * a search for error messages and questions (``finding``), and a field for the answer to an exercise (``exercises``);
 * Python in the page, if the build includes it (``live``): it runs programs, checks answers to exercises, and runs the
   playground, which offers programs of the book (``playground``);

@@ -40,7 +40,7 @@ OTHER_LANGUAGE = '"language":"'  # occurs in the HTML of a page if a stage or fi
 WORDS = "words.js"  # contains the translated texts, and has to be loaded before the scripts of stages and figures
 
 # Every page gets STYLE, SCRIPT and MARKED. `choose_page_assets` removes the files that Jupyter Book and its extensions
-# add, such as buttons that start a kernel on another host, the state of live widgets, and inline settings.
+# add, for example for buttons that start a kernel on another host, for the state of live widgets, and inline settings.
 STYLE = "page.css"
 SCRIPT = "page.js"
 MARKED = "marks.js"  # if a page is opened from search results, loads `mark-words.js`, which highlights the search words

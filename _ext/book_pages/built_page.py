@@ -108,7 +108,7 @@ class BuiltPage:
         return heading.find_next("ul")
 
     def _one(self, kind: str, words: str, pieces: dict[str, Tag], fits: Any) -> Tag:
-        """Return the only piece whose text fits.
+        """Return the only piece for whose text ``fits`` returns True.
 
         Raises:
             ExtensionError: if no piece fits, or more than one.

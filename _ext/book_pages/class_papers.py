@@ -127,10 +127,10 @@ def message_of(lines: list[str]) -> str:
 
 
 def start_of(page: BuiltPage, question: Tag) -> QuestionStart | None:
-    """Return the moment that the picture of a question shows; None if nothing can be shown.
+    """Return the moment that the picture of a question shows; None if there is none.
 
-    If the question has a program for its picture, this is the end of that program. Otherwise it is the first step of
-    the stage that the question names for its answer.
+    If the question has a program for its picture, the moment is the end of this program. Otherwise, if a stage shows
+    the answer to the question, the moment is the first step of this stage.
     """
     if program := question.get("data-picture"):
         return start_of_program(str(program).splitlines(), page.language)

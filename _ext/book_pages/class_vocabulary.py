@@ -4,7 +4,7 @@
 stages of the class, replaces the texts in their source, and runs the changed cells with `minitensor.torch` in a
 separate process. So every answer is computed again, and every stage is recorded again. If the answer to a question is
 none of its options, the build fails. The texts are also replaced in the prose and code that the slides quote from the
-pages. If a text of the pairs occurs nowhere, the build fails.
+pages. If the text of a pair occurs nowhere, the build fails.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .built_page import BuiltPage, kind_and_words
 from .exercise_cells import needed_before
 
 VOCABULARY = "book/class_torch.json"
-# functions that change how later cells run or the output of later cells
+# functions with a lasting effect: they change how later cells run, or the output of these cells
 SETTINGS = frozenset({"set_device", "set_depth", "empty_cache"})
 START = """
 %load_ext book_kit

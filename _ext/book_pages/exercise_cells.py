@@ -153,7 +153,7 @@ class CellStatement:
 
     @cached_property
     def replaces(self) -> set[str]:
-        """Return the names that the statement always binds, without reading them. Earlier bindings are not needed."""
+        """Return the names that the statement always binds and never reads, so that earlier bindings are not needed."""
         plain = isinstance(self.node, ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom)
         return self.binds - self.reads if plain else set()
 
@@ -181,8 +181,8 @@ class CellStatement:
 def _dependencies(wanted: list[CellStatement], earlier: list[CellStatement]) -> dict[int, ast.stmt]:
     """Return the earlier statements that bind the names used by ``wanted``, and all statements that these need in turn.
 
-    A statement uses the last bindings before it. The body of a function runs later, so it uses the last of all earlier
-    bindings.
+    A statement uses the last binding of a name before the statement. The body of a function runs with the exercise, so
+    it uses the last binding in ``earlier``.
 
     Returns:
         The statements in order, by their indexes in ``earlier``.

@@ -6,9 +6,9 @@
   count less and an excerpt is prose if possible.
 
 Both files are scripts that set a variable, because a page that is opened from the disk can load scripts, but no data
-files. ``theme/js/finder`` searches the variables. The book does not use Sphinx's search, because it finds almost no
-error message: it drops words such as "being" from its index, but requires every word of a query. It also shows code and
-menus as excerpts.
+files. ``theme/js/finder`` searches the variables. The book does not use Sphinx's search, because that does not find
+error messages: it drops words such as "being" from its index, but requires every word of a query. It also shows code
+and menus as excerpts.
 """
 
 from __future__ import annotations

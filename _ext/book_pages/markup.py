@@ -20,7 +20,7 @@ MENDS = (
     # without items.
     (re.compile('role="doc-biblioentry"'), 'role="listitem"'),
     # The visible text of a folded cell ("Show code cell source") is a sufficient name for a screen reader. The
-    # aria-label is another name.
+    # aria-label would replace it by a different name.
     (re.compile('<summary aria-label="Toggle hidden content">'), "<summary>"),
     # The empty corner of a table must not be a heading.
     (re.compile(r'<th class="head[^"]*"><p></p></th>'), "<td></td>"),

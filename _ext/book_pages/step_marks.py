@@ -3,7 +3,7 @@
 A paragraph, or an item of a list, that refers to a step begins with a mark:
 
 * ``{step}`3` `` refers to the first step of line 3, ``{step}`3#2` `` to its second step, and ``{step}`3#last` `` to its
-  last. A line has several steps if it is in a loop or calls ``backward()``.
+  last. A line can have several steps if it is in a loop or calls ``backward()``.
 * ``{step}`end` `` refers to the last step of the program.
 * ``{step}`3 in LABEL` `` refers to line 3 of the program that has this label in a comparison. A mark without a label
   refers to the program that the stage shows first.

@@ -40,8 +40,8 @@ from .translated import edition_of
 FOLDER = "slides"  # the folder of the slides in the built book
 REVEAL = ("dist/reveal.css", "dist/reveal.js", "LICENSE")
 TEMPLATES = Path(__file__).parent / "theme" / "teaching"
-# The slides (a deck) exist in two versions. This maps the prefix of the names of a deck's papers to the library whose
-# names it uses and to the file of the slides.
+# There are two decks of slides. The key is the prefix of the file names of a deck's papers. The value is the library
+# whose names the programs of the deck use, and the file of the deck.
 DECKS = {"": ("Paddle", "index.html"), "torch-": ("PyTorch", "torch.html")}
 
 
@@ -299,7 +299,7 @@ def _own_links(piece: Tag | str, page: BuiltPage) -> str:
 
 
 def _sheet(book: dict[str, BuiltPage], *, answers: bool) -> str:
-    """Return the questions of all numbered chapters with their options, or if ``answers`` their answers and reasons."""
+    """Return the questions of all numbered chapters with their options or, if ``answers`` is True, their answers."""
     sections = []
     for page in book.values():
         if re.search(r"/\d\d_", page.name) and (asked := page.questions):

@@ -151,7 +151,7 @@ class EnglishPages(SphinxPostTransform):
 
 
 def english_address(node: addnodes.pending_xref, missing: set[str]) -> str | None:
-    """Return the address of the English page to which a link to an untranslated page shall lead.
+    """Return the address of the English page for a link to a page that is not translated.
 
     Args:
         node: the link, which is not resolved yet.

@@ -23,9 +23,9 @@ const READ_AT = 0.4; // the reader has reached a paragraph that begins above thi
 const GONE_ON = 120; // px to scroll after the reader has chosen a step, before a paragraph shows its step again
 const OTHERS = 'a, button, input, summary, textarea, select, [tabindex]'; // a click on these chooses no paragraph
 const TWO_COLUMNS = matchMedia('(min-width: 1200px)'); // as in page.css
-const LEAST_ZOOM = 0.78; // of a stage beside its text; the smallest letters of the stage then have 9 px
+const LEAST_ZOOM = 0.78; // the smallest zoom of a stage beside its text, at which its smallest letters have 9 px
 const LOW = 800; // px; only in a window that is lower than this, a stage can become smaller
-const ALMOST = 0.97; // in a low window with more than this share of the needed height, a stage keeps its size
+const ALMOST = 0.97; // in a low window with at least this share of the needed height, a stage keeps its size
 const REST = 150; // ms without scrolling until a step is announced, because the page has stopped
 
 /** @type {(selector: string) => HTMLElement[]} */

@@ -4,8 +4,8 @@
  * of a question that shows the answer on a stage turns to the slide with this stage.
  */
 
-const OWN_KEYS = 'memory-stage, input, select, textarea'; // use all keys but Page Up and Page Down
-const PRESSED = 'button, summary, a'; // use Enter and Space
+const OWN_KEYS = 'memory-stage, input, select, textarea'; // elements that keep all keys except for `TURNS`
+const PRESSED = 'button, summary, a'; // elements that keep Enter and Space
 const TURNS = ['PageDown', 'PageUp'];
 const { Reveal } = /** @type {any} */ (globalThis);
 

@@ -140,7 +140,8 @@ class Editing {
 
   close() {
     this.keep();
-    this.stage.shadowRoot.querySelector('.next').focus({ preventScroll: true }); // the focus leaves the editor, which is hidden next
+    // the focus leaves the editor, which is hidden next
+    this.stage.shadowRoot.querySelector('.next').focus({ preventScroll: true });
     this.stage.removeAttribute('editing');
     this.panel.hidden = true;
   }

@@ -22,8 +22,8 @@ const FRAMES = [
   'got an unexpected keyword argument',
   'missing required positional argument',
 ];
-const FEWEST_PAIRS = 3; // a text agrees with a message only if they share at least so many pairs of words
-const FEWEST_TELLING = 2; // so many are enough if one of the pairs occurs only in messages of one cause
+const FEWEST_PAIRS = 3; // a text has to share at least this many pairs of words with a message
+const FEWEST_TELLING = 2; // this many are enough if one of the pairs occurs only in messages of one cause
 const ENOUGH = 0.55; // the least agreement for which a cause is shown
 const NEARLY_WHOLE = 0.9; // a text that contains this share of a message's weight needs no shared pairs
 const NEAR_BEST = 0.25; // a further cause is shown if its agreement is less than this below the best one

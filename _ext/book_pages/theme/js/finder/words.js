@@ -88,8 +88,8 @@ const TERMS = {
 const LONGEST_FIRST = Object.keys(TERMS).sort((a, b) => b.length - a.length);
 
 /**
- * Phrases, each with the words to search for instead. A single word of the phrase would find other sections: "out" also
- * is the name of an argument.
+ * Phrases, each with the words to search for instead. A single word of the phrase would find other sections: "out", for
+ * example, is also the name of an argument.
  */
 const PHRASES = /** @type {const} */ ([
   [/\bout of memory\b/gi, 'memory error allocator'],
