@@ -1,12 +1,12 @@
 /**
- * `<predict-first data-right="1" data-name="...">`: turns the question inside it into a form with radio buttons,
- * a Check button, an explanation of a wrong choice, and a link to the stage that shows the answer.
+ * Define `<predict-first data-right="1" data-name="...">`, which turns the question inside it into a form with radio
+ * buttons, a Check button, an explanation of each wrong choice, and a button that goes to the stage with the answer.
  */
 
 import { stored, update } from './lib/storage.js';
 
-const KEY = 'in-place.answers'; // maps the name of a question to { tried: [options], shown }
-const FORGET = 'in-place:forget'; // the event that follows the removal of all answers
+const KEY = 'in-place.answers'; // the stored object maps the name of a question to { tried: [options], shown }
+const FORGET = 'in-place:forget'; // the event that is dispatched after all answers have been removed
 
 /** @typedef {HTMLElement & {data?: {title: string}, showLine?: (line: number, variant?: string) => void}} Stage */
 
@@ -34,8 +34,8 @@ function titleOf(stage) {
 }
 
 /**
- * Return the stage with the title that a proof gives or, without a title, the next stage after the question; null if
- * the page has no such stage that has started.
+ * Return the stage whose title the proof names or, if it names none, the first stage after the question. Return null if
+ * the page has no such stage, or if the element of the stage is not defined.
  * @param {HTMLElement} question
  * @param {HTMLElement} proof
  */
@@ -68,7 +68,7 @@ class PredictFirst extends HTMLElement {
   state = { tried: [], shown: false };
 
   connectedCallback() {
-    // while the browser parses the page, the element has no content
+    // while the browser parses the page, the element does not have its children yet
     if (document.readyState === 'loading') {
       document.addEventListener('DOMContentLoaded', () => this.enhance(), { once: true });
     } else {
@@ -89,7 +89,7 @@ class PredictFirst extends HTMLElement {
   }
 
   enhance() {
-    this.querySelector('form')?.remove(); // a page saved from the browser has a form without listeners
+    this.querySelector('form')?.remove(); // a page saved from the browser contains a form, but no listeners
     const list = /** @type {Element} */ (this.querySelector('.mt-options'));
     this.right = Number(this.dataset.right);
     this.options = [...list.children].map((item, index) => this.makeOption(item, index));
@@ -107,7 +107,7 @@ class PredictFirst extends HTMLElement {
     document.addEventListener(FORGET, this.restore);
   }
 
-  /** Write the texts of the controls. The constructor cannot do this, because a parser adds the attributes later. */
+  /** Write the texts of the controls. In the constructor, the attribute with their translations may not be set yet. */
   nameControls() {
     this.check.textContent = this.say('Check');
     this.forgetOne.textContent = this.say('Forget it');
@@ -120,7 +120,7 @@ class PredictFirst extends HTMLElement {
   makeOption(item, index) {
     const radio = make('input', { type: 'radio', name: 'choice', value: index });
     const label = make('label', {}, radio, make('span', { className: 'mt-text' }, ...copyContent(item)));
-    const text = this.querySelector(`[data-option="${index}"]`); // the right option has no mistake to explain
+    const text = this.querySelector(`[data-option="${index}"]`); // null for the right option
     const mistake = make('p', { className: 'mt-said', hidden: true }, ...(text ? copyContent(text) : []));
     return { radio, label, mistake };
   }
@@ -196,7 +196,7 @@ class PredictFirst extends HTMLElement {
       this.details.open = true;
       return;
     }
-    // the explanation is visible below the option, and a screen reader reads it with the verdict
+    // the explanation is visible below the option; a hidden copy lets a screen reader read it together with the verdict
     const mistake = `${this.options[chosen].mistake.textContent} `;
     const hint = this.state.shown ? '' : this.say('Try again, or open the answer.');
     this.verdict.replaceChildren(
@@ -206,7 +206,7 @@ class PredictFirst extends HTMLElement {
     );
   }
 
-  /** Mark the options that were tried or, once the answer was shown, all options. */
+  /** Mark the options that were tried. After the answer was shown, also mark the right one, and explain all others. */
   mark() {
     const { tried, shown } = this.state;
     this.querySelectorAll('form .mt-mark').forEach(mark => mark.remove());
@@ -228,7 +228,7 @@ class PredictFirst extends HTMLElement {
     if (stage) this.toStage.textContent = this.say('Step the stage to line {line}').replace('{line}', line);
   }
 
-  /** The element that refers to the line which proves or refutes the guess. */
+  /** The element that names the line, and the stage, in which the reader sees if the guess is right. */
   get proof() {
     return /** @type {HTMLElement | null} */ (this.querySelector('.mt-proof'));
   }

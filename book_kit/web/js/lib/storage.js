@@ -1,9 +1,10 @@
 /**
- * Objects stored in the reader's browser. If the browser stores nothing, as in a private window, reading returns `{}`.
+ * Read and write objects stored in the reader's browser. If the browser stores nothing, as in a private window, reading
+ * returns `{}`.
  */
 
 /**
- * Return the object stored under a key, or `{}`.
+ * Return the object stored under a key, or `{}` if there is none.
  * @param {string} key
  * @returns {Record<string, any>}
  */
@@ -16,7 +17,7 @@ export function stored(key) {
 }
 
 /**
- * Change the object stored under a key. If it is empty afterwards, remove it.
+ * Change the object stored under a key with a function. If the object is empty afterwards, remove it.
  * @param {string} key
  * @param {(object: Record<string, any>) => void} change
  */

@@ -1,6 +1,7 @@
 /**
- * The storages that a picture does not draw in full. A few are one line of text; if there are many, each is a small box
- * in the group of its module, with a frame if this step wrote it, or a filled corner if this step changed it otherwise.
+ * Draw the storages that a picture does not draw in full. If they are few, one line of text describes them. If they are
+ * many, each is a small box in the group of its module, with a frame if this step wrote it, or a filled corner if this
+ * step changed it in another way.
  */
 
 import { getOrMake } from '../shared/cache.js';
@@ -14,21 +15,21 @@ import { tensorName } from './labels.js';
 
 const FEW = 8; // the most storages that one line of text lists
 const MOST_GROUPS = 9;
-const DEEPEST = 4; // the most names of a module's path
-const LINE = 18; // px of the height of a line of boxes
-const BOX = 12; // px of the height of a box
-const LINE_H = 40; // px of the height of the line of text, with the space under it
+const DEEPEST = 4; // the most names of a module's path by which storages are grouped
+const LINE = 18; // the height in px of a line of boxes
+const BOX = 12; // the height in px of a box
+const LINE_H = 40; // the height in px of the line of text and the space under it
 const GROUP_TEXT = { size: 12, mono: true };
 const COUNT_TEXT = { size: 12 };
 
-/** Return the path of the module that has a tensor of this name: "net.layers" for "net.layers.weight.grad". */
+/** Return the names in the path of a tensor's module: ["net", "layers"] for the tensor "net.layers.weight.grad". */
 const pathOf = name =>
   name
     .replace(/\.grad$/, '')
     .split('.')
     .slice(0, -1);
 
-/** Return storages by the first `depth` names of their module's path, in the order in which they appear. */
+/** Group storages by the first `depth` names of their module's path. Groups are in the order in which they appear. */
 function groupsOf(folded, depth) {
   const groups = new Map();
   for (const each of folded) {
@@ -41,7 +42,8 @@ function groupsOf(folded, depth) {
 }
 
 /**
- * Return storages by modules. The largest modules are divided into their parts, if that does not make too many groups.
+ * Group storages by module. Divide the largest modules into their parts if that does not make more than MOST_GROUPS
+ * groups.
  */
 function fewGroups(folded) {
   let groups = groupsOf(folded, 1);
@@ -54,7 +56,7 @@ function fewGroups(folded) {
   return groups;
 }
 
-/** Return the parts of a module, at the first level at which it has several. */
+/** Divide a module's group into its parts, at the first level at which the module has several parts. */
 function partsOf({ name, list }) {
   for (let depth = 2; depth <= DEEPEST; depth++) {
     const parts = groupsOf(list, depth);
@@ -66,10 +68,10 @@ function partsOf({ name, list }) {
 /** Return the width of a storage's box, which grows with the logarithm of its bytes. */
 const boxWidth = bytes => 4 + 1.5 * Math.max(0, Math.log2(Math.max(1, bytes)) - 4);
 
-/** Return the least px that a number of storages needs, before it is known which storages these are. */
+/** Estimate the height in px that a number of storages needs, before it is known which storages these are. */
 export const restHeight = count => (count <= FEW ? LINE_H : LINE_H + 6 * LINE);
 
-/** Draw the storages that are not drawn in full, from `y` on, and return their height. */
+/** Return the SVG of the storages that are not drawn in full, with `y` as its upper edge, and its height. */
 export function drawRest(plan, folded, frame, width, y) {
   const bytes = folded.reduce((sum, x) => sum + x.st.bytes, 0);
   const isFew = folded.length <= FEW;
@@ -132,7 +134,7 @@ function boxOf(plan, { st: storage, rows }, frame, x, y, width) {
 }
 
 /**
- * Return the mark of a small box that this step changed.
+ * Return the filled corner of a small box whose storage this step changed.
  * @param {number} right the right edge of the box
  * @param {number} top
  * @param {number} width of the box

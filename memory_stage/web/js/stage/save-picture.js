@@ -1,19 +1,19 @@
-/** "Save picture": a file with the program, the sentence and the picture of the current step, as SVG or as PNG. */
+/** Save the program, the sentence and the picture of the current step as an SVG file or a PNG file. */
 
 import { t } from '../shared/messages.js';
 import { FILE_FONTS } from '../shared/colors.js';
 import { meterOf } from '../shared/page.js';
 import { sheet } from './sheet.js';
 
-const NARROWEST = 640; // the least width of a file in px, because a phone's picture would be too narrow for text
-const SHARPNESS = 2; // the pixels of a PNG for one px
+const NARROWEST = 640; // the least width of a file in px; the picture on a phone is too narrow for the text
+const SHARPNESS = 2; // the pixels of a PNG per px of the picture
 
-/** The buttons, for the stage's own HTML. */
+/** Return the HTML of the buttons that save the picture. */
 export const saveButtons = () =>
   `<span class="save" role="group" aria-label="${t('Save picture as')}">${t('Save picture')} ` +
   '<button data-save="svg">SVG</button> <button data-save="png">PNG</button></span>';
 
-/** Return a meter of texts in the fonts in which the file is shown: those of the system, without those of the page. */
+/** Return a meter for the fonts in which the file will be shown: those of the system, not those of the page. */
 function fileMeter() {
   const probe = document.createElement('span');
   for (const [name, family] of Object.entries({ ...FILE_FONTS, '--book-sans': 'initial', '--book-mono': 'initial' })) {
@@ -26,7 +26,8 @@ function fileMeter() {
 }
 
 /**
- * Return a PNG of an SVG file. The image is a data: URL, because the policy of the pages allows no blob: images.
+ * Return a PNG of an SVG file. The image gets a data: URL, because the pages' Content-Security-Policy allows no blob:
+ * images.
  * @param {string} svg
  * @returns {Promise<Blob>}
  */
@@ -53,12 +54,12 @@ function download(blob, name) {
   link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // later, because the browser reads it after the click
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser reads the URL only after the click
 }
 
 /**
  * Save the current step of a stage as a file.
- * @param {any} stage the element: `data`, `at`, `id`, `options` of its picture and `$`
+ * @param {any} stage the element, of which `data`, `at`, `id`, the picture's `options` and `$` are used
  * @param {string} kind "svg" or "png"
  */
 export async function savePicture({ data, at, id, options, $ }, kind) {

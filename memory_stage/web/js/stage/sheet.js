@@ -1,6 +1,6 @@
 /**
- * A picture to share: one SVG file with the title, the program, the sentence of a step and its picture. It refers to
- * nothing outside, and has the colours of one scheme and fonts that every system has.
+ * Draw a picture to share: one SVG file with the title, the program, the sentence of a step and the step's picture. The
+ * file refers to no other file, has the colours of one scheme, and uses fonts that every system has.
  */
 
 import { t } from '../shared/messages.js';
@@ -11,21 +11,21 @@ import { escapeHtml, withoutBackticks } from '../shared/text.js';
 import { drawPicture } from './picture.js';
 import { planOf } from './plan.js';
 
-const MARGIN = 24; // px of the margin around everything
-const LINE = 21; // px of the height of a line of the program
-const MOST_LINES = 22; // the most lines of the program; of a longer one, those around the step are shown
+const MARGIN = 24; // the width in px of the margin around everything
+const LINE = 21; // the height in px of a line of the program
+const MOST_LINES = 22; // if the program has more lines than this, only those around the step are drawn
 const SENTENCE = { size: 17, line: 25 };
 const ERROR = { size: 13, line: 19 };
 const BESIDE = 940; // the width in px from which the picture is beside the program
 const GAP = 32; // px between the two columns
 
 /**
- * A piece of a line: a word, or code without white space.
+ * A piece of a text: a word, a part of code without white space, or the white space between them.
  * @typedef {{text: string, mono: boolean}} Piece
  */
 
 /**
- * Return a text with code in backticks as pieces.
+ * Split a text with code in backticks into pieces.
  * @param {string} text
  * @returns {Piece[]}
  */
@@ -71,14 +71,15 @@ function paragraph(lines, x, y, { size, line }, color = 'ink') {
 }
 
 /**
- * Return the lines of a program that are drawn, as [from, to) counted from 0; of a long program, those around the step.
+ * Return which lines of a program are drawn, as [from, to) counted from 0: all or, if the program is long, those around
+ * the step.
  */
 function shownLines(code, frame) {
   const from = Math.min(Math.max(0, frame.line - 1 - MOST_LINES / 2), Math.max(0, code.length - MOST_LINES));
   return [from, Math.min(code.length, from + MOST_LINES)];
 }
 
-/** Return the program as SVG with the lines of the step marked, and its height. */
+/** Return the SVG of the program, in which the lines of the step are marked, and its height. */
 function program(code, frame, x, y, width) {
   const [from, to] = shownLines(code, frame);
   const rows = code.slice(from, to).map((text, i) => {
@@ -105,7 +106,7 @@ function program(code, frame, x, y, width) {
   return { svg: rows.join(''), height: (to - from) * LINE };
 }
 
-/** Return the program, the sentence and the error of a step as SVG below each other, and their height. */
+/** Return the SVG of a step's program, sentence and error, one below the other, and its height. */
 function words(code, frame, x, y, width) {
   const lines = program(code, frame, x, y, width);
   const saidAt = y + lines.height + 12;

@@ -2,10 +2,10 @@ import { t } from '../shared/messages.js';
 
 /** Links to a step of a stage: "#id/variant/step", with steps counted from 1. */
 
-const SHOWN = 4000; // ms for which a message is shown
+const SHOWN = 4000; // ms for which the message about a copied link is shown
 
 /**
- * Go to the variant and the step in the page's address, if the address is a link to this stage.
+ * If the page's address is a link to this stage, go to the variant and the step that the link names.
  * @param {any} stage the element
  */
 export function followLink(stage) {
@@ -18,7 +18,7 @@ export function followLink(stage) {
 }
 
 /**
- * Copy the link to the current step, or write it into the address bar.
+ * Copy a link to the current step or, if the browser does not allow that, write the link into the address bar.
  * @param {any} stage the element
  */
 export async function copyLink(stage) {
@@ -36,7 +36,7 @@ export async function copyLink(stage) {
   }, SHOWN);
 }
 
-/** Return an id, made from a title, that no other element of the page has. */
+/** Make an id from a title, and return it with a number if another element of the page already has the id. */
 export function idFor(title) {
   const words = title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-');
   const base = `stage-${words.replace(/^-|-$/g, '')}`;

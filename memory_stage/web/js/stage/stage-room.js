@@ -1,4 +1,4 @@
-/** The height and width that a stage has for its picture, and the height for its longest sentence. */
+/** Compute the height and width that a stage has for its picture, and reserve the height of its longest sentence. */
 
 import { sentenceHtml } from './element-html.js';
 import { planOf } from './plan.js';
@@ -6,13 +6,13 @@ import { planOf } from './plan.js';
 export const WIDE = 1000; // the width in px from which the picture is beside the program
 export const NARROW = 620; // the width in px below which there is one column
 
-const SHARE = 0.53; // the least share of the stage's area for the picture, if the program is short
-const MOST = 0.62; // the largest share of the window's height that may be empty in a picture
+const SHARE = 0.53; // the share of the stage's area that the picture gets at least, if the program is short
+const MOST = 0.62; // the largest share of the window's height up to which a picture is enlarged
 const WINDOW_REST = 210; // px of the window's height for the title, the question and a part of the page
-const LEAST = 400; // px of the height that a picture may have in any window
-const LEAST_STACKED = 240; // px of that height if the program and the controls are above and below the picture
-const AROUND = 60; // px of the window's height that are not for a stage with such a picture
-const MOST_KEPT = 1.7; // the most height for the tallest step, as a multiple of the picture's least height
+const LEAST = 400; // the height in px that a picture may have even in a low window
+const LEAST_STACKED = 240; // the same if the program and the controls are above and below the picture
+const AROUND = 60; // px of the window's height that such a stage leaves for the page around it
+const MOST_KEPT = 1.7; // the height of the tallest step is reserved if it is at most this multiple of `least`
 const MEASURED = 8; // how many of the longest sentences are measured
 
 /**
@@ -25,21 +25,22 @@ export const zoomOf = stage => stage.currentCSSZoom || 1;
 const visibleHeight = stage => innerHeight / zoomOf(stage);
 
 /**
- * Return the height of the window if the size of a picture depends on it.
+ * Return the height of the window in the px of the stage; Infinity if the size of a picture does not depend on it.
  * @param {any} stage the element
  * @param {number} width of the stage
  */
 export const windowHeight = (stage, width) => (width < NARROW ? Infinity : visibleHeight(stage));
 
-/** Return the largest height of a picture, if the parts of the stage above and below it take `rest` px. */
+/** Return the largest height of a picture in a stage whose parts above and below the picture have `rest` px. */
 function mostHeight(stage, rest) {
   if (stage.width >= WIDE) return Math.max(LEAST, visibleHeight(stage) - WINDOW_REST);
   return Math.max(LEAST_STACKED, windowHeight(stage, stage.width) - AROUND - rest);
 }
 
 /**
- * Return the width of the picture and its least height: the picture should be as high as the program beside it, and
- * take the greater part of the stage.
+ * Return the sizes that the picture is made for: its width `pic`, its largest height `height`, and the height `least`
+ * up to which it is enlarged; also `window`, the height of the window. With the height `least`, the picture is as high
+ * as the program beside it and is the greater part of the stage, if the window is high enough.
  * @param {any} stage the element
  */
 export function roomOf(stage) {
@@ -59,11 +60,12 @@ export function roomOf(stage) {
 }
 
 /**
- * Return the height to reserve for the picture. After the first step it never shrinks, so that nothing below it moves
- * up. It has room for the tallest step, if that is known, fits the window and is not much higher.
+ * Return the height to reserve for the picture. After the first step it never shrinks, so that nothing below the
+ * picture moves up. It includes the tallest step if the height of that step is known, fits the window, and is at most
+ * MOST_KEPT times `room.least`.
  * @param {any} stage the element
  * @param {number} height of the current picture
- * @param {number} tallest height of a picture, or 0
+ * @param {number} tallest height of the tallest picture, or 0 if it is not known
  */
 export function keptHeight({ at, tall, room }, height, tallest) {
   if (at.rest) return height;
@@ -71,8 +73,8 @@ export function keptHeight({ at, tall, room }, height, tallest) {
 }
 
 /**
- * Reserve the height of the longest sentence with its notes, so that nothing below it moves. The height is the same for
- * all variants, and it is measured again after the width or the fonts change.
+ * Reserve the height of the highest sentence with its remarks, so that nothing below it moves during stepping. All
+ * variants get the same height. It is measured again after the width or the fonts change.
  * @param {any} stage the element
  */
 export function keepHeight(stage) {

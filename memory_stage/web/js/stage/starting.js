@@ -1,4 +1,4 @@
-/** Start a stage in parts. A page runs each part in a task of its own, and can answer its reader between them. */
+/** Start a stage in parts. A page runs each part in a separate task, and can respond to its reader in between. */
 
 import { measuredWith } from '../shared/measure.js';
 import { speakFor } from '../shared/messages.js';
@@ -6,23 +6,23 @@ import { measurePicture } from './picture.js';
 import { planOf } from './plan.js';
 
 /**
- * Let a stage wait for `wakePart`, which runs its next part, or for `wake`, which runs all that are left. Both are
- * undefined once the stage has started.
+ * Give a stage two functions that start it: `wakePart` runs the next part, and `wake` runs all parts that are left.
+ * Both are undefined again once the stage has started.
  * @param {any} stage the element
  */
 export function startInParts(stage) {
   const parts = [
     () => {
       speakFor(stage);
-      planOf(stage.data); // kept, because it is the longest computation of `build`
+      planOf(stage.data); // the plan is cached; to compute it is the longest part of `build`
     },
     () => {
       stage.build(stage.data);
       stage.waits = true;
-      stage.$('.stage').classList.add('waits'); // not seen, so that nothing in it moves when the picture is drawn
+      stage.$('.stage').classList.add('waits'); // hidden, so that no reader sees parts move when the picture is drawn
     },
     () => stage.watch(),
-    // without a width the page does not show the stage yet
+    // a stage without a width is not visible on the page, so there is nothing to measure
     () => stage.width && measuredWith(stage.meter, () => measurePicture(stage.data, stage.options)),
     () => {
       stage.waits = false;

@@ -1,4 +1,4 @@
-/** All steps as text, with folded loops and passes. The element fills a list when the reader opens it. */
+/** Show all steps as text, with folded loops and passes. A list is filled only when the reader opens it. */
 
 import { t } from '../shared/messages.js';
 import { bytesText, escapeHtml, markedUp } from '../shared/text.js';
@@ -16,7 +16,7 @@ function foldedItem(title, { from, to, depth, loop = '' }) {
   return `<li class="loop"><details ${data}>${summary}<ol></ol></details></li>`;
 }
 
-/** Return the item of a step, or of equal steps up to `to`. */
+/** Return one item for a step, or for a run of equal steps that ends with step `to`. */
 function stepItem(frame, to) {
   const parts = [
     markedUp(frame.say),
@@ -34,7 +34,7 @@ function stepItem(frame, to) {
   return `<li ${data}>${[...parts.filter(Boolean), facts].join(' ')}</li>`;
 }
 
-/** Return the items of an outline. */
+/** Return the items for the steps from `from` to `to`: steps, runs of equal steps, and folded loops. */
 function outlineItems(trace, variant, frames, { from, to, depth }) {
   const loops = loopsOf(trace, variant);
   const items = outline(trace, variant, from, to, depth).map(item => {
@@ -52,7 +52,7 @@ const passItems = (loop, depth) =>
     .join('');
 
 /**
- * Fill the list in a box that the reader opens: all steps, a loop, a pass of a loop, or the legend.
+ * Fill the list in an open box: with all steps, the passes of a loop, the steps of a pass, or the legend.
  * @param {any} stage the element
  * @param {any} box a `<details>` element
  */
@@ -74,7 +74,7 @@ export function fillList(stage, box) {
 }
 
 /**
- * Mark the current step, and the folded loops and passes that contain it.
+ * Mark the item of the current step, and the folded loops and passes that contain the step.
  * @param {any} stage the element
  */
 export function markCurrent(stage) {

@@ -23,7 +23,7 @@ export function drawTray(storage, { x, y, w }, { bottom }, step, plan, depth) {
   const shown = [...parts];
   while (shown.length > 1 && widthOf(listed(shown)) > left) shown.pop();
   const said = listed(shown);
-  const isSaid = !freed && left >= (storage.label ? Math.min(24, widthOf(said)) : widthOf(said)); // no part of a number
+  const isSaid = !freed && left >= (storage.label ? Math.min(24, widthOf(said)) : widthOf(said)); // cuts no number
   return (
     svgRect(x, y, w, bottom, ground, 4) +
     (storage.born === step && !freed ? changeMark(x + w, y) : '') +
@@ -48,7 +48,7 @@ export function drawCells(plan, frame, storage, rows, { x0, y, cells }, m, prefi
     .map(r => r.t)
     .filter(tensor => tensor && !tensor.saved && tensor.freed === undefined && tensor.storage === storage.id);
   const meets = (ranges, s) => ranges.some(([lo, hi]) => lo <= s.to && hi >= s.from);
-  // 2 if the cell was written, 1 if some of the cells in a gap were, otherwise 0
+  // 2 if the cell, or every cell of a gap, was written; 1 if only some cells of a gap were; otherwise 0
   const written = s =>
     !wrote
       ? 0
@@ -86,7 +86,7 @@ export function drawCells(plan, frame, storage, rows, { x0, y, cells }, m, prefi
     const now = storage.values[s.from] ?? '·';
     const before = wrote && !gap && written(s) ? wrote.old[s.from] : undefined;
     const plate = shown => {
-      // keeps stripes from running through the digits
+      // without a plate behind them, digits on stripes are hard to read
       if (hues.length < 2 || freed) return '';
       const w = Math.min(s.w - 4, Math.max(...shown.map(z => widthOf(z, fonts.written))) + 6);
       const h = shown.length > 1 ? cellH - 5 : fonts.value.size + 6;
@@ -123,7 +123,7 @@ export function drawCells(plan, frame, storage, rows, { x0, y, cells }, m, prefi
   return out + marks;
 }
 
-/** Return a frame around each run of neighbouring cells of the same kind, except kind 0. */
+/** Return frames around neighbouring cells with the same number in `kinds`; cells of kind 0 get no frame. */
 function framesAround(kinds, slots, { x0, y, m }, styleOf, margin = 0) {
   const runs = [];
   slots.forEach((s, i) => {
@@ -147,12 +147,12 @@ function framesAround(kinds, slots, { x0, y, m }, styleOf, margin = 0) {
   return frames.join('');
 }
 
-/** Return the indexes of the drawn cells, as many as fit. */
+/** Draw the indexes of single cells, as many as fit. */
 function indexLabels({ slots, width }, x0, y) {
   let end = -10;
   let out = '';
   const label = (s, from, to) => {
-    const isAtEnd = to >= width; // so that digits wider than the measured ones do not extend beyond the storage
+    const isAtEnd = to >= width; // then its right end is fixed, so that wider digits cannot leave the storage
     out += svgText(x0 + (isAtEnd ? width : from), y, s.from, {
       size: 12,
       color: 'muted',

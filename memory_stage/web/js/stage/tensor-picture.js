@@ -32,7 +32,8 @@ import {
 } from './labels.js';
 
 /**
- * Shorten a name. Of the local variable "batch in centred" the function is shortened first.
+ * Shorten a name until it fits a width. In the name of a local variable, "batch in centred", shorten the function
+ * first.
  * @param {string} name
  * @param {string} own the name without its function
  */
@@ -44,7 +45,7 @@ function shortName(name, own, width, font) {
     if (cut.startsWith(own) && cut.length > own.length + 6) return cut;
     return shorter.find(s => widthOf(s, font) <= width) ?? shortName(own, own, width, font);
   }
-  // in its middle, because names often differ at their ends
+  // leave out the middle, because names often differ at their ends
   const chars = [...name];
   for (let keep = chars.length - 1; keep > 2; keep--) {
     const short = `${chars.slice(0, Math.ceil(keep / 2)).join('')}…${chars.slice(chars.length - Math.floor(keep / 2)).join('')}`;
@@ -53,7 +54,7 @@ function shortName(name, own, width, font) {
   return shorten(name, width, font);
 }
 
-/** Draw a name and its arrow; "(line 5)" for a tensor that only the running line holds. */
+/** Draw a name and its arrow. If only the running line refers to a tensor, the name is "(line 5)". */
 export function drawName(n, c, y, boxMid, j, step, isLit, isPassed) {
   const gone = n.gone !== undefined;
   const isLine = n.kind === 'line';
@@ -83,7 +84,7 @@ export function drawName(n, c, y, boxMid, j, step, isLit, isPassed) {
   return out + svgPath(d, stroke(token, isLit ? 3 : fresh ? 1.75 : 1.25)) + head;
 }
 
-/** Draw, in place of a name, the nodes that saved this tensor. */
+/** Draw a box with the operations that saved a tensor. It has the place of a name. */
 export function drawCapsule(frame, { t: tensor, saves }, c, middle, isLit) {
   const stale = isStale(tensor);
   const token = stale ? 'red' : 'line';
@@ -104,7 +105,7 @@ export function drawCapsule(frame, { t: tensor, saves }, c, middle, isLit) {
   );
 }
 
-/** Draw the mark of a tensor whose shape is not shown; the arrows of all names of the tensor end in it. */
+/** Draw the mark of a tensor in a picture that does not show shapes. The arrows of all the tensor's names end in it. */
 export function drawKnob(tensor, c, middle, hue, prefix) {
   if (tensor.freed !== undefined) return '';
   const style = tensor.saved
@@ -184,7 +185,7 @@ export function drawTensor(frame, tensor, storage, c, middle, hue, prefix) {
   return out;
 }
 
-/** Draw the track, with one piece for each run of cells that a tensor reads, and the arrow from the tensor to it. */
+/** Draw the track of a tensor, with one piece for each run of cells that the tensor reads, and the arrow to it. */
 export function drawTrack(frame, { t: tensor, line }, c, middle, tray, m, hue, prefix) {
   const stale = isStale(tensor);
   const token = stale ? 'red' : tensor.saved ? 'node' : `a${colorOf(hue)}`;
@@ -201,7 +202,7 @@ export function drawTrack(frame, { t: tensor, line }, c, middle, tray, m, hue, p
     : `fill:url(#${prefix}p${hue});${stroke(token, 1)}`;
   const runs = runsText(tensor);
   const bar = (x, w, y) => svgRect(tray.x0 + x + 1.5, y, w - 3, 8, style, 1);
-  // many runs are drawn as a broken bar with their number under it
+  // if there are too many runs, draw a broken bar, with the number of runs under it
   let out = none
     ? svgText(tray.x0 + 5, pieces[0].y + 8, runs, { size: 12, color: 'muted' })
     : pieces

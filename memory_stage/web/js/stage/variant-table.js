@@ -1,17 +1,17 @@
-/** The table that compares the variants of a trace, and in which the reader chooses one. */
+/** Make the table that compares the variants of a trace, and in which the reader chooses one of them. */
 
 import { t } from '../shared/messages.js';
 import { bytesText, escapeHtml, hash, listed, markedUp } from '../shared/text.js';
 
 const hiddenVerdict = () => `<span class="hidden">${t('step to see')}</span>`;
 
-/** True for the verdict on a run that failed, or that made a saved tensor stale. */
+/** True if a verdict says that the run failed, or that it made a saved tensor stale. */
 const isFault = verdict => [t('stale'), t('refused'), t('raises')].some(word => verdict.startsWith(word));
 
-let tables = 0; // so that the radio buttons of each table have a name
+let tables = 0; // counted, so that the radio buttons of each table have a name that no other table uses
 
 /**
- * Return a list in which the reader chooses a variant.
+ * Return the HTML of a list in which the reader chooses a variant.
  * @param {import('../trace/types.d.ts').Trace} trace
  * @param {number} [line] the line of the program that contains the list, counted from 1
  */
@@ -23,7 +23,7 @@ export function variantChooser({ variants, compare }, line) {
 }
 
 /**
- * Return the table. Its amounts and verdicts are filled in later.
+ * Return the HTML of the table. `fillVariantTable` fills in its amounts and verdicts.
  * @param {import('../trace/types.d.ts').Trace} trace
  */
 export function variantTable({ variants, compare, title }) {
@@ -41,10 +41,10 @@ export function variantTable({ variants, compare, title }) {
 }
 
 /**
- * Show the bytes of all variants at one moment, and the verdicts of the variants that were stepped to their end.
- * @param {Element} box with the table
+ * Fill in the bytes of all variants at one moment, and the verdicts of those variants whose last step has been shown.
+ * @param {Element} box the element that contains the table
  * @param {import('../trace/types.d.ts').Variant[]} variants
- * @param {any[]} moments a frame of each variant
+ * @param {any[]} moments one frame of each variant
  * @param {number} chosen index of the variant that is shown
  * @param {(i: number) => {isSeen: boolean, error: string | null}} endOf
  */
@@ -65,7 +65,7 @@ export function fillVariantTable(box, variants, moments, chosen, endOf) {
   difference.innerHTML = markedUp(differenceText(variants, moments, chosen));
 }
 
-/** Return a text that says how much more or less the other variants allocate than the chosen one. */
+/** Return a text that says how many bytes more or less than the chosen variant the others allocate. */
 function differenceText(variants, moments, chosen) {
   const here = moments[chosen].allocated;
   if (moments.every(moment => moment.allocated === here)) return t('At this step, all allocate the same.');

@@ -1,6 +1,6 @@
 /**
- * A storage of many cells, drawn whole and in place: a batch of images as images, a matrix as a map of its values,
- * and anything else as a band, on which cells are in the order of memory.
+ * Draw a storage of many cells as a whole: a batch of images as images, a matrix as a map of its values, and anything
+ * else as a band on which the cells are in the order of memory.
  */
 
 import { getOrMake } from '../shared/cache.js';
@@ -14,22 +14,22 @@ import { cellRuns, shareCells } from '../trace/cells.js';
 
 const SHADES = 12; // the number of grey levels that are drawn
 const GAP = 6; // px between two images
-const REST = 64; // px for the number of images that are not drawn
-const PICTURE = 64; // px of a side of an image, approximately
-const MAP = [28, 104]; // the least and the largest px of the height of a map
-const LARGEST = 9; // the largest px of a sample in a map
-const BAND = 132; // the largest px of the height of a band
-const LOWER = 4; // px by which a band is lower than a cell
-const LEAST = 3; // the least px of a part of a band, so that it is visible
-const MOST_CUTS = 40; // the most cuts of a band
-const FLAT = 30; // the least px of a part of a band that shows the value of all its cells as text
+const REST = 64; // the width in px of the place where the images that are not drawn are counted
+const PICTURE = 64; // the approximate length in px of an image's longer side
+const MAP = [28, 104]; // the least and the largest height of a map in px
+const LARGEST = 9; // the largest height in px of a sample in a map
+const BAND = 132; // the largest height of a band in px
+const LOWER = 4; // the px by which the height of a band is less than that of a cell
+const LEAST = 3; // the least width in px of a part of a band, so that the part is visible
+const MOST_CUTS = 40; // the most cuts of a band into parts
+const FLAT = 30; // the least width in px of a part of a band that can show a value as text
 
 /** @typedef {{from: number, to: number, x: number, w: number, line: number}} Slot */
 /** @typedef {[lo: number, hi: number]} Run */
 
 /**
- * Return the slots of a storage of `n` cells in `avail` px, as `cellsOf` does, with the `kind` of the drawing and its
- * `height`.
+ * Return the slots of a storage of `n` cells in `avail` px as `cellsOf` does, and also the `kind` of the drawing and
+ * the drawing's `height`.
  */
 export function wholeSlots(group, avail, n, height) {
   const [count, rows] = group.raster?.of ?? [1, 1];
@@ -67,7 +67,7 @@ function mapSlot({ size: [, rows, columns] }, avail, n) {
   return { kind: 'map', slots, lines: 1, width, height: Math.max(MAP[0], rows * high), indexed: false };
 }
 
-/** Cut a band before and after the ends of each run that a write or a tensor covers. */
+/** Cut a band into parts, before and after the first and the last cell of each run that a write or a tensor covers. */
 function bandSlots({ written, ends, rowEnds }, avail, n) {
   const cuts = new Set([0, n]);
   for (const i of [0, n - 1, ...written, ...ends, ...rowEnds]) {
@@ -75,7 +75,7 @@ function bandSlots({ written, ends, rowEnds }, avail, n) {
   }
   const at = [...cuts].sort((a, b) => a - b);
   const widths = at.slice(1).map((end, k) => Math.max(LEAST, ((end - at[k]) / n) * avail));
-  // wide parts give up the px that narrow parts need beyond their share
+  // narrow parts get more px than their share, by which the wide parts become narrower
   const over = widths.reduce((sum, w) => sum + w, 0) - avail;
   const wide = widths.filter(w => w > 4 * LEAST).reduce((sum, w) => sum + w, 0);
   let x = 0;
@@ -89,7 +89,7 @@ function bandSlots({ written, ends, rowEnds }, avail, n) {
 
 const levels = new WeakMap();
 
-/** Return the bytes of a raster. */
+/** Return the grey levels of a raster, which the trace has in base64. */
 const levelsOf = raster =>
   getOrMake(levels, raster, () => {
     const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
@@ -106,7 +106,7 @@ const levelsOf = raster =>
     return found;
   });
 
-/** Return samples as one path for each shade; `place` maps a column and a row to px. */
+/** Draw samples with one path for each shade of grey. `place` maps a column and a row to a point in px. */
 function shades(samples, rows, columns, place) {
   const paths = Array.from({ length: SHADES }, () => '');
   const shadeOf = level => Math.min(SHADES - 1, Math.floor((Math.max(0, level - 1) / 255) * SHADES));
@@ -128,9 +128,9 @@ function shades(samples, rows, columns, place) {
     .join('');
 }
 
-const MOST_RUNS = 600; // the most runs of a tensor from which its outline in a map is found
+const MOST_RUNS = 600; // a tensor with more runs than this gets no outline in a map
 
-/** Return the cells of a map that runs of the storage cover, as [row, column, rows, columns]. */
+/** Return the smallest box of a map that contains some runs of cells, as [row, column, rows, columns]. */
 function boxOf(runs, columns) {
   const rowOf = i => Math.floor(i / columns);
   const top = rowOf(Math.min(...runs.map(([lo]) => lo)));
@@ -140,7 +140,7 @@ function boxOf(runs, columns) {
   return [top, left, rows, Math.max(...runs.map(([, hi]) => hi % columns)) - left + 1];
 }
 
-/** Draw the cells of a storage whose slots `wholeSlots` returned. */
+/** Draw the cells of a storage in the slots that `wholeSlots` returned. */
 export function drawWhole(plan, frame, storage, rows, { x0, y, cells }, m, prefix, defs) {
   const { kind, slots, height, width } = cells;
   const top = y + m.lineTop[0];
@@ -171,7 +171,7 @@ export function drawWhole(plan, frame, storage, rows, { x0, y, cells }, m, prefi
   return whole + values + writtenFrames(wrote, slots, x0, top, height) + numbers;
 }
 
-/** Draw a matrix: its values, an outline of each view, and a heavy outline of the written cells. */
+/** Draw a matrix: its values, an outline of each tensor that reads a part, and a heavy outline of the written cells. */
 function drawMap(plan, storage, seen, wrote, { width, height }, x0, top) {
   const [, rows, columns] = plan.groups.get(storage.id).raster.of;
   const outline = (runs, style) => {
@@ -200,7 +200,7 @@ function drawMap(plan, storage, seen, wrote, { width, height }, x0, top) {
   return text ? out + svgText(x0 + width / 2, top + height / 2 + 4.5, text, style) : out;
 }
 
-/** Return the old and the new number of a cell; '' if one of them is not known. */
+/** Return the old and the new number of a cell as text; '' if one of them is not known. */
 const changeText = (values, old, cell) => (old[cell] && values[cell] ? `${old[cell]} → ${values[cell]}` : '');
 
 /** Draw the first images of a batch, and the number of the others. */
@@ -223,7 +223,7 @@ function drawPictures(plan, storage, { slots, height }, x0, top) {
   return drawn.join('');
 }
 
-/** Draw the values along a band; a part whose cells all have the lowest or the highest value shows it as text. */
+/** Draw the values along a band. If all cells of a part have the lowest or the highest value, show it as text. */
 function drawBand({ raster, length }, { slots, width, height }, x0, top) {
   if (!raster) return '';
   const samples = levelsOf(raster);
@@ -250,7 +250,7 @@ function drawBand({ raster, length }, { slots, width, height }, x0, top) {
   return out;
 }
 
-/** Return the first old and new number of each written run of a band, beside the run if there is room. */
+/** Draw, right of each written run of a band, the old and the new number of its first cell, if there is room. */
 function changedNumbers({ values }, { ranges, old }, { slots, width, height }, x0, top) {
   const plates = ranges.map(([lo, hi]) => {
     const after = slots.find(({ from }) => from > hi);
@@ -266,7 +266,7 @@ function changedNumbers({ values }, { ranges, old }, { slots, width, height }, x
   return plates.join('');
 }
 
-/** Return heavy frames around the written parts; dashed where only some cells of a part were written. */
+/** Draw heavy frames around the written parts. A frame is dashed if only some cells of its parts were written. */
 function writtenFrames(wrote, slots, x0, top, height) {
   const covers = ([lo, hi], { from, to }) => lo <= from && hi >= to;
   const meets = ([lo, hi], { from, to }) => lo <= to && hi >= from;
