@@ -1,4 +1,4 @@
 """Devices of storages: the host, a simulated GPU, or a CUDA device through CuPy; and counters of their bytes.
 
-This package counts every byte that the engine allocates, until its last reference is dropped.
+Every byte that the engine allocates is counted until the last reference to its memory is dropped.
 """

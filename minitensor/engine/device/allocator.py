@@ -1,16 +1,18 @@
 """A caching allocator that simulates a GPU's memory with integers, without a GPU.
 
-It hands out addresses and counts bytes; it holds no memory itself. Its rules are those of the frameworks' allocators
+It returns addresses and counts bytes, but reserves no real memory. Its rules are those of the frameworks' allocators
 for CUDA devices, with their default settings:
 
 * A request is rounded up, and served from the smallest free block that is large enough.
-* If there is none, a segment is reserved on the device. Small requests share segments.
-* If the block is larger than the request, its rest is split off; a rest that is too small is allocated, too.
-* A freed block is merged with its free neighbours and cached for the next request, not returned to the device.
-* If the device is full, segments without any block in use are returned to it, and the request is retried once.
+* If no free block is large enough, a segment is reserved on the device. Small requests share segments.
+* If the block is larger than the request, the rest becomes a new free block, unless it is too small: then the rest is
+  allocated, too.
+* A freed block is merged with its free neighbours and cached for later requests, not returned to the device.
+* If the device is full, segments without any block in use are returned to it, and the reservation is retried once.
 
-Invariants: the blocks of a segment tile it; no two blocks in use overlap; no two free blocks are adjacent;
-``allocated <= reserved <= capacity``; every counter is the sum over its blocks.
+Invariants: the blocks of a segment cover it without gaps and overlaps; no two free blocks of a segment are adjacent;
+``allocated <= reserved <= capacity``; ``allocated`` and ``requested`` are sums over the blocks in use, and ``reserved``
+is the sum over the segments.
 
 Not modelled: streams, the driver's page tables and its own memory, and every option that is off by default
 (expandable segments, a limit on splitting, rounding to powers of two).
@@ -41,7 +43,7 @@ SEGMENT_ALIGNMENT = 2 * MIB
 
 
 class _Pool:
-    """Free blocks of the segments of one kind, sorted by size, then by address."""
+    """The free blocks in all small segments, or in all large ones, sorted by size, then by address."""
 
     __slots__ = ("rules", "free")
 
@@ -68,9 +70,9 @@ class Block:
     """A block of memory in use.
 
     Attributes:
-        address: its first address; 0 for a request of 0 bytes.
-        size: its size in bytes, which the allocator counts as allocated.
-        requested: the number of bytes that were requested.
+        address: the first address; 0 for a request of 0 bytes.
+        size: the size in bytes, which the allocator counts as allocated.
+        requested: the number of bytes that were requested, before rounding.
     """
 
     __slots__ = ("address", "size", "requested", "_segment")
@@ -104,7 +106,7 @@ class SegmentView(NamedTuple):
 
 
 def _serialize(method: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Let one thread at a time run ``method``, because the state of the allocator is in several containers."""
+    """Let only one thread at a time run ``method``, because it changes several containers that belong together."""
 
     @functools.wraps(method)
     def locked(self: CachingAllocator, *given: Any) -> Answer:
@@ -123,17 +125,18 @@ class CachingAllocator:
 
     Attributes (bytes, unless noted otherwise):
         capacity, profile: as given.
-        allocated, max_allocated: the size of the blocks in use; the maximum since the last ``reset_peak()``.
-        reserved, max_reserved: the size of all segments; the maximum.
-        requested, max_requested: the requested bytes of the blocks in use; the maximum.
+        allocated, max_allocated: the size of the blocks in use, and its maximum since the last ``reset_peak()``.
+        reserved, max_reserved: the size of all segments, and its maximum in the same time.
+        requested, max_requested: the requested bytes of the blocks in use, and their maximum in the same time.
         allocations: the number of requests served. Requests of 0 bytes are not counted.
-        on_segment: if set, it is called with ``("segment_alloc" or "segment_free", address, size)``.
+        on_segment: if it is not None, it is called with ``("segment_alloc" or "segment_free", address, size)`` when a
+            segment is reserved or returned to the device.
 
     Raises:
-        TypeError: ``capacity`` is not an integer.
-        ValueError: ``capacity`` is less than 1, or there is no such profile.
+        TypeError: if ``capacity`` is not an integer.
+        ValueError: if ``capacity`` is less than 1, or if there is no such profile.
 
-    One call takes about a microsecond; finding a block is a binary search.
+    One call takes about a microsecond; a free block is found by a binary search.
     """
 
     def __init__(self, capacity: int, profile: str | Profile = "torch") -> None:
@@ -150,7 +153,7 @@ class CachingAllocator:
         self._large = _Pool(self.profile.large)
         self._next_address = FIRST_ADDRESS
         self._lock = RLock()
-        self._segments: dict[int, _Segment] = {}  # this and the next three dicts are keyed by the first address
+        self._segments: dict[int, _Segment] = {}  # this and the next two dicts are keyed by the first address
         self._live: dict[int, Block] = {}
         self._free_from: dict[int, _Free] = {}
         self._free_until: dict[int, _Free] = {}  # keyed by the address after the last byte
@@ -160,9 +163,9 @@ class CachingAllocator:
         """Return a block for ``nbytes`` bytes. A request of 0 bytes uses no memory: its block has address and size 0.
 
         Raises:
-            OutOfMemoryError: the device is full. Blocks in use and their counters are unchanged; unused segments have
-                been returned to the device.
-            TypeError, ValueError: ``nbytes`` is not an integer, or negative.
+            OutOfMemoryError: if the device is full. Blocks in use and their counters are unchanged, but unused segments
+                have been returned to the device.
+            TypeError, ValueError: if ``nbytes`` is not an integer, or is negative.
         """
         if type(nbytes) is not int:
             nbytes = _whole("allocate: the size", nbytes)
@@ -206,8 +209,8 @@ class CachingAllocator:
         """Return ``block`` to the cache. Only :meth:`empty_cache` returns memory to the device.
 
         Raises:
-            ValueError: this allocator did not allocate it, or it was freed already. Nothing has changed.
-            TypeError: it is not a block.
+            ValueError: if this allocator did not allocate ``block``, or has freed it already. Nothing has changed then.
+            TypeError: if ``block`` is not a :class:`Block`.
         """
         if type(block) is not Block:
             raise TypeError(f"free: the argument must be a Block from `allocate`, not {type(block).__name__}.")
@@ -224,7 +227,7 @@ class CachingAllocator:
 
     @_serialize
     def empty_cache(self) -> int:
-        """Return the segments without any block in use to the device; the result is their size in bytes."""
+        """Return all segments without any block in use to the device. The result is their total size in bytes."""
         released = 0
         for pool in (self._large, self._small):
             for unused in [block for block in pool.free if block[0] == block[2].size]:
@@ -296,11 +299,11 @@ class CachingAllocator:
         del self._free_from[address], self._free_until[address + size]
 
     def _merged(self, size: int, address: int, segment: _Segment) -> _Free:
-        """Return a free block that consists of this one and its free neighbours, which are removed from the pool."""
+        """Return one free block for a block and its free neighbours. Remove the neighbours from the pool."""
         free = (self._small if segment.small else self._large).free
         before = self._free_until.get(address)
         after = self._free_from.get(address + size)
-        # The block before may belong to another segment, which ends at this address.
+        # The free block before this address may be the last block of another segment.
         if before is not None and before[2] is segment:
             self._take(before, bisect_left(free, before))
             size, address = size + before[0], before[1]
@@ -310,7 +313,7 @@ class CachingAllocator:
         return size, address, segment
 
     def _reserve(self, pool: _Pool, size: int, requested: int) -> _Free:
-        """Reserve a segment for a rounded request of ``size`` bytes; return it as a free block, not in the pool yet."""
+        """Reserve a segment for a rounded request of ``size`` bytes; return it as a free block outside the pools."""
         rules = pool.rules
         tried = rules.segment if size < rules.own_from else -(-size // rules.own_rounding) * rules.own_rounding
         if self.reserved + tried > self.capacity:
@@ -339,7 +342,7 @@ class CachingAllocator:
 
 
 def _whole(what: str, given: Any) -> int:
-    """Return an int or a numpy integer as an int; raise TypeError for anything else, also for bools."""
+    """Return a Python or numpy integer as an int; raise TypeError for anything else, also for bools."""
     try:
         if isinstance(given, bool | np.bool_):
             raise TypeError

@@ -3,8 +3,8 @@
 The engine computes with numpy's functions, which dispatch to CuPy or to the simulated GPU if their arguments are such
 arrays. So every operation has one implementation. This module has the few functions that numpy does not dispatch.
 
-A few names of numpy are imported one by one, because looking up ``ndarray`` is 50 ns faster than ``np.ndarray``, and
-nearly every operation looks it up. For comparison, counting a gradient in backward takes some 250 ns.
+A few names of numpy are imported one by one, because looking up ``ndarray`` is 50 ns faster than looking up
+``np.ndarray``, and nearly every operation does this. For comparison, counting a gradient in backward takes some 250 ns.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Array = Any
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the broadcast shape or raise ValueError, like numpy's function, which accepts at most 32 dimensions."""
+    """Return the broadcast shape, or raise ValueError, like numpy's function but for any number of dimensions."""
     ndim = max(map(len, shapes), default=0)
     padded = [(1,) * (ndim - len(shape)) + tuple(shape) for shape in shapes]
     lengths = [next((n for n in column if n != 1), 1) for column in zip(*padded, strict=True)]
@@ -49,7 +49,7 @@ def gpu_of(array: Array) -> Any:
 
 
 def address_of(array: Array) -> int:
-    """Return the address of the first element in bytes."""
+    """Return the address of the first element, in bytes."""
     if type(array) is ndarray:
         return array.__array_interface__["data"][0]
     gpu = GPU_OF_TYPE.get(type(array))
@@ -62,7 +62,7 @@ def owner_of(array: Array) -> Array:
 
 
 def as_array(value: Any) -> Array:
-    """Return a scalar as an array without dimensions, for which numpy returns scalars; return arrays unchanged."""
+    """Return an array unchanged, and a scalar, which numpy returns in place of an array without dimensions, as one."""
     return asarray(value) if isinstance(value, (generic, float)) else value
 
 
@@ -83,7 +83,7 @@ def beside(value: Any, array: Array) -> Array:
 
 
 def strided(memory: Array, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
-    """Return a view of one-dimensional, contiguous ``memory``: ``offset`` in elements, ``strides`` in bytes."""
+    """Return a view of one-dimensional, contiguous ``memory``. ``offset`` is in elements, ``strides`` are in bytes."""
     if type(memory) is ndarray:
         return ndarray(shape, memory.dtype, memory, offset * memory.itemsize, strides)
     return gpu_of(memory).strided(memory, offset, shape, strides)
@@ -97,12 +97,12 @@ def restrided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...]) ->
 
 
 def may_share(a: Array, b: Array) -> bool:
-    """True if two arrays of one device may share memory, by a quick test; ``a`` may be a number."""
+    """True if, by a quick test, two arrays of one device may share memory; ``a`` may also be a number."""
     return not isinstance(a, np.generic) and np.may_share_memory(a, b)
 
 
 def add_at(array: Array, index: Any, values: Array) -> None:
-    """Add ``values`` to ``array[index]``; a repeated index adds each of its values."""
+    """Add ``values`` to ``array[index]``; if a position is listed more than once, all of its values are added."""
     if type(array) is ndarray:
         np.add.at(array, index, values)
     else:
@@ -110,12 +110,12 @@ def add_at(array: Array, index: Any, values: Array) -> None:
 
 
 def raise_at(array: Array, index: Any, values: Array) -> None:
-    """Set ``array[index]`` to the maximum of itself and ``values``. The array holds integers and is on a GPU."""
+    """Set ``array[index]`` to the maximum of itself and ``values``. The array must be on a GPU and hold integers."""
     gpu_of(array).raise_at(array, index, values)
 
 
 class _Header:
-    """An object that numpy accepts as an array: shape and strides at an address that is never read."""
+    """An object that numpy accepts as an array. It has shape and strides, and an address that is never read."""
 
     __slots__ = ("__array_interface__",)
 
@@ -138,7 +138,7 @@ def share_memory(a: Array, b: Array, max_work: Any) -> bool:
     if type(a) is not ndarray:
         if not may_share(a, b):
             return False
-        # Device addresses may be wider than host addresses, so numpy gets addresses relative to the lower array.
+        # Device addresses may be wider than host addresses, so numpy gets addresses relative to the lowest byte.
         addresses = [address_of(array) for array in (a, b)]
         begin = min(address + _reaches_back(array) for address, array in zip(addresses, (a, b), strict=True))
         # To numpy, address 0 means no memory, so begin at `itemsize`.

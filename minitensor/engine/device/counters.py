@@ -1,15 +1,15 @@
 """Count the bytes of live storages: the current number and the peak.
 
-Every storage adds its bytes when it is created and subtracts them when it is freed; nothing is estimated. Gradients in
-progress during backward count too. Scratch memory inside one numpy call or one gradient rule, which is freed before
-the operation returns, is not counted.
+Every storage adds its bytes when it is created and subtracts them when it is freed; nothing is estimated. Gradients
+that backward has computed and not passed on yet are counted, too. Scratch memory inside one numpy call or one gradient
+rule, which is freed before the operation returns, is not counted.
 """
 
 from __future__ import annotations
 
 
 class Meter:
-    """The byte counters of one device. Callers set the attributes directly, because calling a method takes longer.
+    """The byte counters of one device. Callers assign to the attributes, because calling a method would take longer.
 
     Threads lose no updates: CPython switches threads only at function calls and loop iterations, and callers do neither
     between reading a counter and writing it.
@@ -27,10 +27,10 @@ cpu_meter = Meter()
 
 
 class Peaks:
-    """The peaks of :data:`cpu_meter` until the last :meth:`settle`. The meter itself has the peak since then.
+    """The peaks of host memory until the last :meth:`settle`; since then, :data:`cpu_meter` has recorded the peak.
 
     Attributes:
-        allocated, reserved: the maximum of allocated and of reserved bytes.
+        allocated, reserved: the maximum of allocated bytes, and the maximum of reserved bytes, since the last reset.
         ever: the maximum of allocated bytes since the start, regardless of resets.
         cached: the bytes that are now reserved but not allocated.
     """

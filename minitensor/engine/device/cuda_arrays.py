@@ -1,8 +1,8 @@
 """A CUDA device through CuPy. This module, and CuPy with it, is imported when a GPU is first requested.
 
-Arrays on the device are CuPy's, and numpy's functions dispatch to CuPy. CuPy's default pool allocates their memory. A
-hook counts this memory, including memory that other users of CuPy allocate in the same thread. The current stream is
-used.
+Arrays on the device are CuPy's, and numpy's functions dispatch to CuPy. CuPy's default pool allocates the arrays'
+memory. A hook counts this memory, including memory that other code allocates through CuPy in the same thread. All work
+is done on CuPy's current stream.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class AllocationHook(cupy.cuda.MemoryHook):
         allocated: the bytes in use now.
         requested: the bytes that were requested for the blocks in use, before rounding.
         max_requested: the peak of ``requested`` since the start or the last :meth:`reset_peak`.
-        max_allocated: the peak of ``allocated``, likewise.
-        max_reserved: the peak of :attr:`reserved`, likewise.
+        max_allocated: the peak of ``allocated`` in the same time.
+        max_reserved: the peak of :attr:`reserved` in the same time.
     """
 
     name = "minitensor"
@@ -46,7 +46,7 @@ class AllocationHook(cupy.cuda.MemoryHook):
 
     @property
     def reserved(self) -> int:
-        """Bytes that the pool holds: in use, or cached for the next request."""
+        """The bytes that the pool has reserved: those in use, and those cached for later requests."""
         return self._pool.total_bytes()
 
     def reset_peak(self) -> None:
@@ -82,7 +82,7 @@ class AllocationHook(cupy.cuda.MemoryHook):
 
 
 def _try_out() -> None:
-    """Compute a small sum, because a driver may list a device that cannot run the code that CuPy compiles."""
+    """Compute a small sum, because a driver may list a device on which the code that CuPy compiles does not run."""
     if int((cupy.arange(3) + 1).sum()) != 6:
         raise NoDeviceError("the CUDA device computes wrong sums")
 
@@ -136,7 +136,7 @@ class CudaGpu:
         return array.data.ptr
 
     def strided(self, memory: cupy.ndarray, offset: int, shape: Any, strides: Any) -> cupy.ndarray:
-        """Return a view of one-dimensional, contiguous ``memory``: ``offset`` in elements, ``strides`` in bytes."""
+        """Return a view of one-dimensional, contiguous ``memory``; ``offset`` in elements, ``strides`` in bytes."""
         return self.restrided(memory[offset:], shape, strides)
 
     def restrided(self, array: cupy.ndarray, shape: Any, strides: Any) -> cupy.ndarray:
@@ -147,7 +147,7 @@ class CudaGpu:
         return view
 
     def add_at(self, array: cupy.ndarray, index: Any, values: Any) -> None:
-        """Add ``values`` to ``array[index]``; a repeated index adds all its values."""
+        """Add ``values`` to ``array[index]``; if a position is listed more than once, all of its values are added."""
         cupy.add.at(array, index, values)
 
     def raise_at(self, array: cupy.ndarray, index: Any, values: Any) -> None:
@@ -161,11 +161,11 @@ class CudaGpu:
         return getattr(special, name, None)
 
     def counters(self) -> AllocationHook:
-        """Return the counters ``allocated``, ``max_allocated``, ``reserved``, ``max_reserved``, in bytes."""
+        """Return the object with the counters of the device, such as ``allocated`` and ``max_reserved``, in bytes."""
         return self._counters
 
     def counted(self, array: Any) -> int:
-        """Return the bytes that the memory of ``array`` adds to the counters: the pool rounds up to 512."""
+        """Return the bytes by which the memory of ``array`` raised ``allocated``, rounded up to a multiple of 512."""
         owner = array if array.base is None else array.base
         return -(-owner.nbytes // 512) * 512
 

@@ -15,10 +15,10 @@ class Transfers:
     """Counters of transfers between the host and a simulated GPU.
 
     Attributes:
-        to_device, to_host: the number of arrays copied.
-        bytes_to_device, bytes_to_host: their bytes.
+        to_device, to_host: the number of arrays copied to the device and to the host.
+        bytes_to_device, bytes_to_host: the bytes of these arrays.
         waits: the number of times that the program waited for a number from the device, as in ``item()`` and
-            ``bool()``, and in an index with a mask, for which the device counts the selected elements first.
+            ``bool()``, and in an index with a mask, because the device has to count the selected elements first.
     """
 
     __slots__ = ("to_device", "to_host", "bytes_to_device", "bytes_to_host", "waits")
@@ -27,7 +27,7 @@ class Transfers:
         self.to_device = self.to_host = self.bytes_to_device = self.bytes_to_host = self.waits = 0
 
 
-#: Functions for which the device has to count the elements of the result first.
+#: Functions for which the device has to count the elements of the result before it can allocate the result.
 COUNTING = frozenset((np.flatnonzero, np.nonzero, np.unique))
 
 
@@ -56,7 +56,7 @@ def refuse_overlap(target: np.ndarray, value: np.ndarray) -> None:
 
 
 def refuse_conflict(found: np.ndarray, assigned: np.ndarray) -> None:
-    """Raise ValueError if an index assigned two values to one position, because a device assigns in no fixed order.
+    """Raise ValueError if an index assigned two different values to one position: a device has no fixed order.
 
     Args:
         found: the values that the index reads after the assignment.
@@ -72,7 +72,7 @@ def lists_positions(index: Any) -> bool:
 
 
 def masks_in(index: Any) -> int:
-    """Return the number of masks in an index. For each, a device has to count the selected elements first."""
+    """Return the number of masks in an index. For each mask, a device has to count the selected elements first."""
     return sum(isinstance(each, np.ndarray) and each.dtype.kind == "b" for each in _entries(index))
 
 

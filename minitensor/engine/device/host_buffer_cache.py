@@ -5,12 +5,13 @@ library returns freed blocks of 32 MiB or more to the system at once, so an oper
 time on new pages as on its numbers. A cached buffer already has its pages, so relu of a 10000x10000 tensor takes 0.6
 times as long.
 
-* A buffer returns to the cache only when the last array on it is freed. A :class:`Loan` owns the memory, and every
-  array that numpy derives from another refers to that array. So views, and memory exported to numpy, by DLPack or as a
-  buffer, keep the loan alive.
+* A buffer returns to the cache only when the last array on it is freed. A :class:`Loan` owns the memory. Every view
+  refers to the array from which numpy derived it, and so, directly or indirectly, to the loan. Memory that was exported
+  to numpy, by DLPack or as a buffer keeps the loan alive in the same way.
 * A cached buffer contains old values. Use :func:`empty` only if every element is written before it is read.
 * Cached bytes count as reserved, not as allocated. At most ``buffer_cache.limit`` bytes are cached. Before a new buffer
-  is allocated, old ones are freed, so that the total does not exceed the program's peak of allocated bytes.
+  is allocated, cached buffers are freed, so that allocated and cached bytes together do not exceed the program's peak
+  of allocated bytes.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class BufferCache:
     """Unused host buffers.
 
     Attributes:
-        least: the size in bytes from which buffers are cached. The C library itself caches smaller ones.
+        least: the size in bytes from which buffers are cached. The C library itself caches smaller buffers.
         limit: the maximum of cached bytes; 0 disables the cache.
     """
 
@@ -48,7 +49,7 @@ class BufferCache:
         return self.least <= nbytes <= self.limit
 
     # The garbage collector may free a loan at any moment, so `put` may run even during a lookup. Therefore each step of
-    # these methods is atomic in Python, and no step relies on the state before it.
+    # the following methods is atomic in Python, and no step relies on a state that an earlier step has read.
 
     def put(self, memory: np.ndarray) -> None:
         """Add ``memory``, which no array uses any more."""
@@ -80,7 +81,7 @@ buffer_cache = BufferCache(cpu_peaks)
 
 
 class Loan:
-    """The owner of an array's memory. When the last array on the memory is freed, the memory returns to the cache."""
+    """The owner of an array's memory. When the last array on this memory is freed, the memory returns to the cache."""
 
     __slots__ = ("__array_interface__", "_memory", "__weakref__")
 
@@ -98,7 +99,7 @@ class Loan:
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Return an uninitialized contiguous array, on a cached buffer if there is one of its size."""
+    """Return an uninitialized contiguous array, on a cached buffer if there is a buffer of exactly this size."""
     nbytes = math.prod(shape) * dtype.itemsize
     if not buffer_cache.serves(nbytes):
         return np.empty(shape, dtype)
@@ -107,7 +108,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         cpu_peaks.settle()
         buffer_cache.trim(max(cpu_peaks.ever - cpu_meter.allocated - nbytes, 0))
         memory = np.empty(nbytes, np.uint8)
-    # The base of this array and of every view of it is the same array, whose own base is the loan.
+    # The array of bytes is the base of the returned array and of all its views; the loan is the base of this array.
     return np.ndarray(shape, dtype, np.asarray(Loan(memory)))
 
 

@@ -8,8 +8,7 @@ _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 def bytes_text(nbytes: int) -> str:
     """Format ``nbytes`` as PyTorch's messages do: ``1.50 GiB``, ``2.00 MiB``, ``512 bytes``.
 
-    As in PyTorch, a number of bytes that is exactly one unit is printed in the next smaller unit: 1 MiB is
-    ``1024.00 KiB``.
+    As in PyTorch, exactly one unit is printed in the next smaller unit: 1 MiB is ``1024.00 KiB``.
     """
     for unit, name in _UNITS:
         if nbytes > unit:

@@ -20,12 +20,13 @@ class MemoryEvent(NamedTuple):
     """A change of memory, or of the data in it.
 
     Attributes:
-        kind: ``"alloc"``, ``"free"``, ``"oom"``, ``"segment_alloc"``, ``"segment_free"``; and three that are not from
-            the allocator: ``"write"`` (an in-place write, which made ``version``), ``"version"`` (the storage has
-            another version without a write), ``"save"`` (an operation saved cells for backward at ``version``).
+        kind: ``"alloc"``, ``"free"``, ``"oom"``, ``"segment_alloc"``, ``"segment_free"``; and three kinds that are not
+            from the allocator: ``"write"`` (an in-place write, after which the storage has ``version``), ``"version"``
+            (the storage got another version without a write), ``"save"`` (an operation saved cells for backward, when
+            the storage had ``version``).
         address: the address of the block or segment, or of the written or saved cells; 0 for ``"oom"``.
-        size: the bytes of the block, the segment, or the written or saved cells; for ``"oom"``, of the segment that
-            could not be reserved.
+        size: the bytes of the block, of the segment, or of the written or saved cells; for ``"oom"``, the bytes of the
+            segment that could not be reserved.
         requested: the requested bytes; for a segment, its size.
         name: the name of the tensor, or empty.
         op: the operation that caused the event.
@@ -34,9 +35,9 @@ class MemoryEvent(NamedTuple):
         category: the purpose of the memory ("parameter", "gradient", ...), or empty.
         device_free: for ``"oom"``: the bytes of the device that were not reserved.
         device: the name of the device, such as ``"cpu"``; empty if there is only one.
-        storage: the number of the storage in its recording, from 1; 0 for memory of no storage (a gradient in progress,
-            or scratch memory).
-        version: the version of that storage after the event.
+        storage: the number of the storage in the recording, from 1; 0 for memory that belongs to no storage (a gradient
+            that backward has not passed on yet, or scratch memory).
+        version: the version of this storage after the event.
     """
 
     kind: str
@@ -93,10 +94,10 @@ class EventLog:
 
 
 class MemoryLog(EventLog):
-    """A log of the calls to ``allocator``, which must be made through this object. It keeps the last ``limit`` events.
+    """A log of the calls to ``allocator``, which must be made through this log. It keeps the last ``limit`` events.
 
-    The reservation of a segment is logged before the block that needed the segment, and the release of segments before
-    an out-of-memory error that followed the release. Requests of 0 bytes log no event.
+    The reservation of a segment is logged before the allocation of the block that needed the segment. The release of
+    segments is logged before the out-of-memory error that followed. A request of 0 bytes logs no event.
 
     Attributes:
         allocator: the allocator that is called.
@@ -144,7 +145,7 @@ class MemoryLog(EventLog):
         return block
 
     def free(self, block: Block, op: str = "", file: str = "", line: int = 0, time_us: int | None = None) -> None:
-        """Call :meth:`CachingAllocator.free` and log the call with the name under which the block was allocated."""
+        """Call :meth:`CachingAllocator.free` and log the call, with the name that was given to :meth:`allocate`."""
         self._now = self._clock() if time_us is None else time_us
         self.allocator.free(block)
         if block.size:

@@ -38,8 +38,8 @@ class Current:
         gpu: the device of this thread's new tensors; None for the host.
         simulated: the simulated GPU; None until it is created.
         announced: true after the program printed that "gpu" is a simulated GPU.
-        cuda: the CUDA device; None before the search, and if there is none.
-        no_cuda: the reason why there is no CUDA device; None before the search, and if there is a CUDA device.
+        cuda: the CUDA device; None if the program has not searched for it yet, or found none.
+        no_cuda: the reason why there is no CUDA device; None if the program has not searched yet, or found a device.
     """
 
     __slots__ = ("_chosen", "simulated", "announced", "cuda", "no_cuda")
@@ -66,7 +66,7 @@ current = Current()
 
 @contextmanager
 def using(gpu: Any) -> Iterator[None]:
-    """Make new tensors on ``gpu`` (None: the host) inside the ``with`` block."""
+    """Create new tensors on ``gpu`` (None: the host) inside the ``with`` block."""
     before, current.gpu = current.gpu, gpu
     try:
         yield
@@ -75,9 +75,9 @@ def using(gpu: Any) -> Iterator[None]:
 
 
 class Place(str):
-    """A device, as ``Tensor.place`` returns it: ``Place(gpu:sim)``; equal to its name, as in ``x.place == "gpu:sim"``.
+    """A device, as ``Tensor.place`` returns it, such as ``Place(gpu:sim)``. ``x.place == "gpu:sim"`` is true, too.
 
-    Two simulated GPUs have the same name but are different places.
+    Two simulated GPUs have the same name, but their places are not equal.
 
     Attributes:
         gpu: the object of the GPU; None for the host.
@@ -122,7 +122,7 @@ def bytes_in(capacity: Any) -> int:
 
 
 def set_device(device: str, capacity: Any = None, profile: str | None = None) -> Any:
-    """Make the new tensors of this thread on ``device`` from now on.
+    """Create the new tensors of this thread on ``device`` from now on.
 
     Args:
         device: ``"cpu"``, ``"gpu"`` (a CUDA device through CuPy if there is one, else the simulated GPU), or
@@ -135,7 +135,8 @@ def set_device(device: str, capacity: Any = None, profile: str | None = None) ->
         The place, as ``Tensor.place`` returns it.
 
     Raises:
-        ValueError: for another device, capacity or profile.
+        ValueError: if there is no such device or profile, or if the capacity is less than 1 byte or cannot be chosen.
+        TypeError: if the capacity is neither an integer nor a text.
     """
     gpu = device_named("set_device", device, capacity, profile)
     current.gpu = gpu
@@ -143,7 +144,7 @@ def set_device(device: str, capacity: Any = None, profile: str | None = None) ->
 
 
 def get_device() -> str:
-    """Return the device of new tensors: ``"cpu"``, ``"gpu:0"`` or ``"gpu:sim"``."""
+    """Return the name of the device for new tensors: ``"cpu"``, ``"gpu:0"`` or ``"gpu:sim"``."""
     return "cpu" if current.gpu is None else current.gpu.name
 
 
@@ -179,7 +180,7 @@ def cuda_device() -> Any:
 
 
 def _find_cuda() -> tuple[Any, str | None]:
-    """Return the CUDA device and None; or None and the reason why there is none."""
+    """Return the CUDA device and None, or, if there is no CUDA device, None and the reason."""
     try:
         from minitensor.engine.device.cuda_arrays import CudaGpu, NoDeviceError
     except ModuleNotFoundError as error:

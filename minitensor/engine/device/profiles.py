@@ -1,7 +1,7 @@
 """Rules of allocators: the rounding of requests, the size of segments, the splitting of blocks.
 
-The numbers of a profile are the defaults of the framework that it is named after. ``facts/allocators.md`` lists the
-sources.
+The numbers in a profile are the defaults of the framework that the profile is named after. ``facts/allocators.md``
+lists the sources.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class PoolRules:
         segment: the size of a segment that several requests share.
         own_from: a rounded request of at least this many bytes gets its own segment.
         own_rounding: the size of such a segment is rounded up to a multiple of this.
-        kept_rest: if a request leaves more than this many bytes of its block unused, the unused bytes become a free
-            block.
+        kept_rest: if a request leaves more than this many bytes of a free block unused, the unused bytes become a new
+            free block; otherwise, they are allocated with the request.
 
     Raises:
         ValueError: if a request could be larger than the segment that it shares, or if a number is too small.
@@ -45,8 +45,8 @@ class Profile:
         name: the name of the profile.
         rounding: requests are rounded up to a multiple of this.
         small_up_to: rounded requests up to this size are served from the small pool, the others from the large one.
-        small, large: the rules of the two pools. With ``small_up_to=0`` there is only the large one.
-        from_end: true if a request takes the end of a free block, not its beginning.
+        small, large: the rules of the two pools. With ``small_up_to=0`` there is only the large pool.
+        from_end: true if a request is served from the end of a free block, and false if from the beginning.
 
     Raises:
         ValueError: if ``rounding`` is less than 1.

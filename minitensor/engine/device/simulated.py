@@ -1,10 +1,11 @@
 """A simulated GPU: arrays in numpy's memory that behave like arrays on a device.
 
-A :class:`DeviceArray` is used like an array of CuPy: with its methods, with Python's operators, and with numpy's
-functions, which dispatch to it. Host arrays and device arrays cannot be combined; numbers can be combined with both.
-Only :meth:`DeviceArray.get` converts it to a host array, and :meth:`DeviceArray.item` to a number. Operations that CuPy
-refuses or leaves undefined are refused here, too, so a program that runs on the simulated GPU behaves the same on a
-device. :class:`Transfers` counts the round trips to the host, which take time on a device.
+A :class:`DeviceArray` is used like an array of CuPy: with CuPy's methods, with Python's operators, and with numpy's
+functions, which dispatch to it. Host arrays and device arrays cannot be combined; numbers can be combined with both. A
+device array is never converted implicitly: :meth:`DeviceArray.get` copies it to a host array, and
+:meth:`DeviceArray.item` returns its only element as a number. Operations that CuPy refuses or leaves undefined are
+refused here, too, so a program that runs on the simulated GPU behaves the same on a device. :class:`Transfers` counts
+the round trips to the host, which take time on a device.
 
 Every array that owns memory allocates a block from the GPU's allocator when it is created, and frees the block when the
 array is freed. So the counters include the scratch arrays inside an operation, as on a device.
@@ -40,7 +41,7 @@ _NUMBERS = (bool, int, float, np.generic)
 
 
 class Flags:
-    """The memory layout of an array. An array on a device cannot be made read-only."""
+    """The memory layout of an array on a device. There is no flag ``writeable``: no such array can be read-only."""
 
     __slots__ = ("_host",)
 
@@ -55,7 +56,7 @@ class Flags:
 class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     """An array on a simulated GPU, created by :meth:`SimulatedGpu.put` and by operations on such arrays.
 
-    ``host`` is numpy's array with its elements. ``base`` is the array that owns the memory; None if this one does.
+    ``host`` is the numpy array with the elements. ``base`` is the array that owns the memory; None if this array does.
     """
 
     __slots__ = ("gpu", "host", "base", "_block", "__weakref__")
@@ -149,7 +150,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
                 raise self._refusal(each)
         given = kwargs.get("out")
         if given is not None:
-            # CuPy allocates these copies for the time of the call.
+            # As in CuPy, copies of these inputs are allocated for the time of the call.
             scratch = [_copy_if_shared(each, given[0]) for each in inputs]
             ufunc(*hosts, **self._unwrap(kwargs, []))
             del scratch
@@ -171,7 +172,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self._wrap(result, owners) if given is None else given
 
     def _unwrap(self, given: Any, owners: list[DeviceArray]) -> Any:
-        """Replace device arrays by host arrays for numpy; append the owners of their memory to ``owners``."""
+        """Replace device arrays by their host arrays, for numpy; append the owners of their memory to ``owners``."""
         kind = type(given)
         if kind is DeviceArray and given.gpu is self.gpu:
             owners.append(given if given.base is None else given.base)
@@ -232,7 +233,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def _copy_if_shared(given: Any, out: DeviceArray) -> DeviceArray | None:
-    """Return a copy of an input that may share memory with ``out``, as CuPy makes it; None if CuPy makes no copy."""
+    """Return a copy of an input if it may share memory with ``out``, because CuPy makes such a copy; else None."""
     if type(given) is not DeviceArray or given is out or owner_of(given) is not owner_of(out):
         return None
     return DeviceArray(given.gpu, given.host.copy()) if np.may_share_memory(given.host, out.host) else None
@@ -314,13 +315,13 @@ class SimulatedGpu:
         self.allocator.on_segment = functools.partial(_emit_segment, name)  # a bound method would make a cycle
 
     def put(self, host: np.ndarray) -> DeviceArray:
-        """Return an array of this GPU in the memory of ``host``. Nothing else may write this memory from now on."""
+        """Return an array of this GPU that uses the memory of ``host``, which nothing else may write from now on."""
         self.transfers.to_device += 1
         self.transfers.bytes_to_device += host.nbytes
         return self.adopt(host)
 
     def adopt(self, host: np.ndarray) -> DeviceArray:
-        """Return an array of this GPU in the memory of ``host``, a result of the GPU, and count no transfer."""
+        """Like :meth:`put`, for an array that this GPU computed: no transfer is counted."""
         root = _root(host)
         if not isinstance(root, np.ndarray):
             host = root = host.copy()  # numpy does not own this memory
@@ -328,7 +329,7 @@ class SimulatedGpu:
         return owner if root is host else DeviceArray(self, _unlock(host), owner)
 
     def strided(self, memory: DeviceArray, offset: int, shape: Any, strides: Any) -> DeviceArray:
-        """Return a view of one-dimensional, contiguous ``memory``: ``offset`` in elements, ``strides`` in bytes."""
+        """Return a view of one-dimensional, contiguous ``memory``; ``offset`` in elements, ``strides`` in bytes."""
         host = memory.host
         view = np.ndarray(shape, host.dtype, host, offset * host.itemsize, strides)
         return DeviceArray(self, view, owner_of(memory))
@@ -338,7 +339,7 @@ class SimulatedGpu:
         return DeviceArray(self, as_strided(array.host, shape, strides), owner_of(array))
 
     def add_at(self, array: DeviceArray, index: Any, values: Any) -> None:
-        """Add ``values`` to ``array[index]``; a repeated index adds all its values."""
+        """Add ``values`` to ``array[index]``; if a position is listed more than once, all of its values are added."""
         _scatter(np.add, "if", array, index, values)
 
     def raise_at(self, array: DeviceArray, index: Any, values: Any) -> None:
@@ -359,11 +360,11 @@ class SimulatedGpu:
         return None if name == "iv" else on_device
 
     def counters(self) -> CachingAllocator:
-        """Return the counters ``allocated``, ``max_allocated``, ``reserved``, ``max_reserved``, in bytes."""
+        """Return the object with the counters of this GPU, such as ``allocated`` and ``max_reserved``, in bytes."""
         return self.allocator
 
     def counted(self, array: DeviceArray) -> int:
-        """Return the bytes that the memory of ``array`` adds to the counters: the size of its block."""
+        """Return the bytes by which the memory of ``array`` raised ``allocated``: the size of its block."""
         owner = owner_of(array)
         return owner._block.size if owner._block is not None else 0
 

@@ -5,8 +5,8 @@
 The viewer's file is a pickle that https://pytorch.org/memory_viz and ``python -m torch.cuda._memory_viz`` read, with
 the names of tensors and operations instead of stack frames. ``facts/allocators.md`` has the rules of the format.
 
-Both formats need the state of the allocator right after the last event. Early events may be missing, because a log is
-bounded.
+Take a snapshot in either format right after the last event, so that the state of the allocator fits the events. Early
+events may be missing, because a log is bounded.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def snapshot(
     Args:
         allocator: the allocator right after the last event.
         events: the oldest first.
-        live: for each block in use, by address, the event of its allocation. ``events`` may lack this event.
+        live: maps the address of each block in use to the event of its allocation, which ``events`` may lack.
 
     Raises:
-        ValueError: ``events`` do not end in the current state of ``allocator``.
+        ValueError: if ``events`` do not end in the current state of ``allocator``.
     """
     events = list(events)
     return {
@@ -80,16 +80,16 @@ def dump_snapshot(
     events: Iterable[MemoryEvent] = (),
     live: Mapping[int, MemoryEvent] = _NONE,
 ) -> None:
-    """Write the file for PyTorch's memory viewer. Arguments and errors are those of :func:`snapshot`.
+    """Write the file for PyTorch's memory viewer. Other arguments, and errors, are those of :func:`snapshot`.
 
-    Events of kinds that the viewer does not support are omitted. Nothing is written if an error is raised.
+    Events of kinds that the viewer does not support are omitted. If an error is raised, nothing is written.
     """
     write_for_viewer(path, torch_snapshot(allocator, events, live))
 
 
 def write_for_viewer(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
     """Write the result of :func:`torch_snapshot`. Nothing is written if pickling fails."""
-    # Protocol 4 is the newest that the viewer reads, and not the default of every Python.
+    # Protocol 4 is the newest one that the viewer reads, and not every Python uses it by default.
     data = pickle.dumps(content, protocol=4)
     with open(checks.path("dump_snapshot", "path", path), "wb") as file:
         file.write(data)
@@ -98,7 +98,7 @@ def write_for_viewer(path: str | os.PathLike[str], content: dict[str, Any]) -> N
 def torch_snapshot(
     allocator: CachingAllocator, events: Iterable[MemoryEvent] = (), live: Mapping[int, MemoryEvent] = _NONE
 ) -> dict[str, Any]:
-    """Return the dict of ``torch.cuda.memory._snapshot()`` in plain types, which :func:`dump_snapshot` writes."""
+    """Return a dict in the form of ``torch.cuda.memory._snapshot()``, of plain types, for :func:`dump_snapshot`."""
     events = list(events)
     segments = allocator.segments()
     makers = _makers(segments, events, live)
@@ -119,7 +119,7 @@ def torch_snapshot(
 def _makers(
     segments: list[SegmentView], events: list[MemoryEvent], live: Mapping[int, MemoryEvent]
 ) -> dict[int, MemoryEvent]:
-    """Return the event that allocated each block in use, by address, if it is known."""
+    """Return a dict from the address of each block in use to the event that allocated the block, if it is known."""
     allocations: dict[int, MemoryEvent] = {}
     freed: set[int] = set()
     reserved: set[int] = set()
@@ -195,7 +195,7 @@ def _trace_entries(event: MemoryEvent) -> list[dict[str, Any]]:
 
 
 def _frames(event: MemoryEvent | None) -> list[dict[str, Any]]:
-    """Return one frame: the line of the program, with the text ``name = op`` in place of the function's name."""
+    """Return a list of one frame: the line of the program, with the text ``name = op`` as the function's name."""
     if event is None or not (event.name or event.op or event.file):
         return []
     what = " = ".join(str(word) for word in (event.name, event.op) if word)
@@ -203,7 +203,7 @@ def _frames(event: MemoryEvent | None) -> list[dict[str, Any]]:
 
 
 def _show(text: str) -> str:
-    """Insert an invisible character into words that the viewer hides, because a tensor may be called ``x_start``."""
+    """Insert an invisible character into words such as ``_start``, because the viewer hides names with such a word."""
     for word in _HIDDEN:
         text = text.replace(word, f"{word[0]}\u200b{word[1:]}")  # a zero-width space
     return str(text)

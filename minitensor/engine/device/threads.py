@@ -1,8 +1,8 @@
 """Share work among threads.
 
 While numpy computes, other threads can run. Each call of `share_out` starts its own threads. Starting a thread takes
-about 60 us, which is little compared with an operation on 16 MiB. There is no pool, so nothing has to be shut down, and
-nothing breaks after a fork.
+about 60 us, which is little compared with an operation on 16 MiB. There is no pool of threads, so no threads have to be
+shut down, and a fork breaks nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _default_number() -> int:
 
 
 class Threads:
-    """The ``number`` of threads that compute at once, including the calling thread."""
+    """The setting ``number``: how many threads compute at once, including the calling thread."""
 
     __slots__ = ("number",)
 
@@ -38,14 +38,14 @@ threads = Threads()
 
 
 def share_out(work: Callable[[int], None], pieces: Iterable[int], number: int) -> None:
-    """Call ``work`` with each of ``pieces`` in ``number`` threads, including the current one.
+    """Call ``work`` with each of ``pieces`` in ``number`` threads, including the current thread.
 
     Floating-point errors are ignored, because inf and nan are valid values. All threads have ended when this returns or
     raises.
 
     Raises:
-        An error that ``work`` raised (one of them, if there are several), or KeyboardInterrupt. Then some other pieces
-        may not have been processed.
+        An error that ``work`` raised (one of them, if there are several), or KeyboardInterrupt. In both cases, some of
+        the other pieces may not have been processed.
     """
     rest = iter(pieces)
     failures: list[BaseException] = []
