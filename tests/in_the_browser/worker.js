@@ -1,4 +1,4 @@
-// Python in a worker: unpacks the received archives, then answers each call of `inside.run`.
+// Run Python in a worker: unpack the archives from the server, then answer messages, which call functions of inside.py.
 
 import { loadPyodide } from './pyodide.mjs';
 

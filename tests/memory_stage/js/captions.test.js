@@ -7,11 +7,11 @@ import { drawPicture } from '../../../memory_stage/web/js/stage/picture.js';
 import { NAMES, trace } from './traces.js';
 
 const WIDTHS = [272, 300, 340, 380, 460, 620, 772];
-const STRETCHED = [1, 1.25]; // fonts of a page are wider or narrower than the table of glyphs
+const STRETCHED = [1, 1.25]; // factors of widths, because the fonts of a page may be wider than the table of glyphs
 const CUT = /<title>([^<]*)<\/title>([^<]*)…<\/text>/g;
 const BYTES = /(?:^|, )[\d.,]+ (?:[KMGT]i)?B/g;
 
-/** Return the texts of a picture that end inside a number of bytes. */
+/** Return the shortened texts of a picture whose shown part ends inside of a number of bytes. */
 const cutBytes = svg =>
   [...svg.matchAll(CUT)].filter(([, whole, shown]) =>
     [...whole.matchAll(BYTES)].some(({ 0: bytes, index }) => {
@@ -20,7 +20,7 @@ const cutBytes = svg =>
     }),
   );
 
-/** Draw steps of every trace at every width and depth. */
+/** Yield a description and the picture of up to eight steps of every trace, at every width and at two depths. */
 function* pictures() {
   for (const stretched of STRETCHED) {
     const meter = {
@@ -57,7 +57,7 @@ test('the bytes of a storage are written in full, or not at all', () => {
   assert.ok(full > 1000);
 });
 
-test('a number of bytes that is cut is found', () => {
+test('cutBytes finds a number of bytes that is cut', () => {
   const text = (whole, shown) => `<text><title>${whole}</title>${shown}…</text>`;
   assert.equal(cutBytes(text('12 B', '1')).length, 1);
   assert.equal(cutBytes(text('borrowed, 1.5 MiB', 'borrowed, 1.')).length, 1);

@@ -1,4 +1,4 @@
-/** The functions on the cells of a tensor agree with a list of all its cells. */
+/** The functions that compute the cells of a tensor agree with a list of all its cells. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -19,7 +19,7 @@ function allCells({ shape, strides, offset }) {
   );
 }
 
-/** A small random number generator, so that every run tests the same views. */
+/** Return a random number generator with a seed, so that every run tests the same views. */
 function randomOf(seed) {
   let state = seed;
   return most => {
@@ -40,13 +40,13 @@ function randomViews(count) {
 
 const VIEWS = randomViews(3000);
 
-test('a contiguous tensor has the strides of its rows', () => {
+test('rowMajor returns the strides of a contiguous tensor', () => {
   assert.deepEqual(rowMajor([2, 3, 4]), [12, 4, 1]);
   assert.deepEqual(rowMajor([]), []);
   assert.deepEqual(allCells({ shape: [2, 3], strides: rowMajor([2, 3]), offset: 0 }), [0, 1, 2, 3, 4, 5]);
 });
 
-test('neighbouring indexes are one run', () => {
+test('neighbouring indexes become one run', () => {
   assert.deepEqual(indexRuns([9, 4, 3, 5]), [[3, 5], [9, 9]]); // prettier-ignore
   assert.deepEqual(indexRuns([]), []);
 });
@@ -60,14 +60,14 @@ test('a tensor reads the cells of its elements and no others', () => {
   }
 });
 
-test('bounds are the lowest and the highest cell', () => {
+test('the bounds of a tensor are the lowest and the highest cell that it reads', () => {
   for (const view of VIEWS.filter(({ shape }) => !shape.includes(0))) {
     const cells = allCells(view);
     assert.deepEqual(cellBounds(view), [Math.min(...cells), Math.max(...cells)], JSON.stringify(view));
   }
 });
 
-test('two tensors share cells if the lists of their cells have a common one', () => {
+test('two tensors share cells if a cell is in the lists of both', () => {
   VIEWS.forEach((a, i) => {
     const b = VIEWS[(i + 1) % VIEWS.length];
     const cells = new Set(allCells(a));
@@ -90,7 +90,7 @@ test('runs cover the cells of a tensor, and all runs are counted even beyond the
   }
 });
 
-test('rows without a gap between them are one run only if there are too many runs', () => {
+test('rows without a gap between them become one run only if there are more runs than the limit', () => {
   const matrix = { shape: [4, 3], strides: [3, 1], offset: 0 };
   assert.deepEqual(cellRuns(matrix, 4).total, 4);
   assert.deepEqual(cellRuns(matrix, 3), { runs: [[0, 11]], total: 1, each: 12 });

@@ -29,7 +29,7 @@ test('the first part that differs between programs consists of whole words', () 
   ]);
 });
 
-test('there is no handle for equal programs, for a program that ends early, and for a long part', () => {
+test('there is no handle if programs are equal, if one ends before the difference, or if a part is too long', () => {
   assert.equal(partsOf(['x = 1', 'x = 1']), undefined);
   assert.equal(partsOf(['x = 1', 'x = 1\ny = 2']), undefined);
   assert.equal(partsOf(['x = 1', `x = ${'1 + '.repeat(30)}2`]), undefined);
@@ -43,7 +43,7 @@ test('a changed number keeps its form and does not become negative', () => {
   assert.equal(steppedNumber('1', -4), '0');
 });
 
-test('numbers are handles, except in names, texts and comments', () => {
+test('numbers are handles, except in names, strings and comments', () => {
   const html = numbersHtml("x1 = y[0:12] * 0.5 + f('7 <b>')  # 8", 3, 0, escapeHtml);
   assert.deepEqual(
     [...html.matchAll(/aria-valuenow="([^"]+)" data-line="3" data-column="(\d+)"/g)].map(m => [m[1], +m[2]]),

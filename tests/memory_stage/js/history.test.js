@@ -1,4 +1,4 @@
-/** The history: generations, folded chains, columns and lanes, bands and the forms of edges. */
+/** The layout of the history: generations, folded chains, columns and lanes, bands and the forms of edges. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -41,7 +41,7 @@ test('the items of a generation contain every operation once', () => {
   }
 });
 
-test('a folded chain reads the states that its operations read, except those that they make', () => {
+test('an item reads the states that its operations read, except those that they make', () => {
   for (const [name, gen] of generations()) {
     for (const { members, ins, out } of gen.items) {
       assert.equal(out, members.at(-1).out, name);

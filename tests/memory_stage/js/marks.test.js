@@ -1,4 +1,4 @@
-/** The marks in a picture of what is new at a step, and of what the step has written. */
+/** The marks in a picture: of things that are new at a step, and of cells that the step has written. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -6,13 +6,13 @@ import { DEPTHS } from '../../../memory_stage/web/js/stage/depth.js';
 import { drawPicture } from '../../../memory_stage/web/js/stage/picture.js';
 import { variants } from './traces.js';
 
-/** Return the ids of the storages that a step makes and does not free. */
+/** Return the ids of the storages that a step allocates and does not free again. */
 function madeIn(events) {
   const freed = new Set(events.flatMap(event => (event.do === 'free' ? event.storages : [])));
   return events.filter(event => event.do === 'storage' && !freed.has(event.id)).map(event => event.id);
 }
 
-test('a frame in ink marks only cells that the step has written; a new storage has a filled corner', () => {
+test('heavy frames appear only at steps that write, and a new storage has a filled corner', () => {
   let frames = 0;
   let corners = 0;
   for (const [name, { steps }, trace, variant] of variants()) {
@@ -33,7 +33,7 @@ test('a frame in ink marks only cells that the step has written; a new storage h
           }
           for (const id of madeIn(events)) {
             const group = svg.split(`<g data-storage="${id}" class="new"><rect `)[1];
-            if (!group) continue; // it is not drawn in full
+            if (!group) continue; // the picture does not draw this storage in full
             corners += 1;
             assert.match(group, /^[^>]*\/><path class="changed"/, `${where}: storage ${id}`);
           }
@@ -44,7 +44,7 @@ test('a frame in ink marks only cells that the step has written; a new storage h
   assert.ok(frames > 30 && corners > 30, `${frames} ${corners}`);
 });
 
-test('whether a tensor is a leaf and whether it requires a gradient have a column each', () => {
+test('the fields "gradient" and "leaf" of a tensor are in separate columns', () => {
   const { svg } = drawPicture(leaf(), { width: 1100, depth: 'history' });
   const x = text => Number(svg.match(new RegExp(`<text x="([\\d.]+)"[^>]*>${text}</text>`))?.[1]);
   assert.ok(x('gradient') < x('leaf'));
@@ -63,7 +63,7 @@ test('whether a tensor is a leaf and whether it requires a gradient have a colum
   );
 });
 
-/** Return the trace of a program with a leaf that requires a gradient, and one that does not. */
+/** Return the trace of a program with two leaves, of which only the first requires a gradient. */
 function leaf() {
   const storage = id => ({ do: 'storage', id, length: 1, itemsize: 4, bytes: 4, dtype: 'float32', values: { 0: '1' } });
   const view = { shape: [1], strides: [1], offset: 0, dtype: 'float32', leaf: true };

@@ -1,4 +1,4 @@
-/** Names of tensors of two parts, as a reader sees them. */
+/** Names of tensors that consist of two parts, as a reader sees them. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -8,10 +8,10 @@ import { tensorName, withoutFunction } from '../../../memory_stage/web/js/stage/
 import '../../../memory_stage/web/js/words.js';
 
 const FILE = new URL('../../support/stage/compound_names.json', import.meta.url);
-/** [name, its Chinese phrase, its part without a function]; the test of the Python module reads the same file. */
+/** Lists [name, Chinese phrase, name without its function]. The test of the Python module reads the same file. */
 const NAMES = JSON.parse(readFileSync(FILE, 'utf8'));
 
-test('a name of two parts is a text of the language', () => {
+test('a name of two parts is translated', () => {
   for (const [name, chinese] of [...NAMES, ['line 5, 2', '第 5 行，2']]) {
     speak('en');
     assert.equal(tensorName(name), name);
@@ -21,6 +21,6 @@ test('a name of two parts is a text of the language', () => {
   speak('en');
 });
 
-test('a local variable has a part without its function', () => {
+test('withoutFunction removes the function from the name of a local variable', () => {
   for (const [name, , own] of NAMES) assert.equal(withoutFunction(name), own);
 });

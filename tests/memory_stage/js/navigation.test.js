@@ -1,4 +1,4 @@
-/** Navigation in a long program, and answers to questions. */
+/** The navigation in a long program, and the answers to questions about memory. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -23,7 +23,7 @@ test('the next step wraps around at both ends', () => {
   assert.equal(nextOf([2, 5, 9], 7, true), 5);
 });
 
-test('an outline of a program has every step once', () => {
+test('an outline of a program contains every step once', () => {
   for (const [name, variant, found, v] of variants()) {
     let next = 0;
     for (const { from, to } of outline(found, v, 0, variant.steps.length - 1)) {

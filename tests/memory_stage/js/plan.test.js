@@ -1,4 +1,4 @@
-/** The plan of a trace: colours, places and cell slots. */
+/** The plan of a trace: the hues of tensors, the places of storages and rows, and the slots of cells. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -63,7 +63,7 @@ test('the rows of a storage do not overlap', () => {
   }
 });
 
-test('all steps of one backward share a layout, and every other step has a separate one', () => {
+test('all steps of one backward pass share a layout, and every other step has a separate one', () => {
   for (const [name, variant, found, v] of variants()) {
     const frames = planOf(found).runs[v];
     variant.steps.forEach(({ phase }, k) => {
@@ -122,7 +122,7 @@ test('the width of a text is the sum of the widths of its glyphs', () => {
   assert.ok(widthOf('中文') > widthOf('ab') && widthOf('ab', { bold: true }) > widthOf('ab'));
 });
 
-test('after the first picture of a backward, the picture of another step reads the memory of that step only', () => {
+test('after one picture of a backward pass, the picture of another of its steps reads only the memory of that step', () => {
   const loop = trace('loop');
   const plan = planOf(loop);
   const frames = plan.runs[0];

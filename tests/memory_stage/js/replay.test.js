@@ -1,4 +1,4 @@
-/** Replay of the recorded traces: the frames agree with the events in whatever order they are read. */
+/** The replay of recorded traces: frames agree with the events, no matter in which order the frames are read. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -18,7 +18,7 @@ const snapshot = frame => JSON.stringify(PARTS.map(part => [...frame[part]]).con
 
 test('the folder of recorded traces is not empty', () => assert.ok(NAMES.length >= 15));
 
-test('every frame has the facts of its step', () => {
+test('every frame has the line, the sentence and the bytes of its step', () => {
   for (const [name, variant] of variants()) {
     const frames = replay(variant);
     assert.equal(frames.length, variant.steps.length, name);
@@ -32,7 +32,7 @@ test('every frame has the facts of its step', () => {
   }
 });
 
-test('frames are the same forward, backward and in leaps', () => {
+test('frames are the same if they are read forward, backward or in leaps', () => {
   for (const [name, variant] of variants()) {
     const n = variant.steps.length;
     const fresh = replay(variant);
@@ -47,7 +47,7 @@ test('frames are the same forward, backward and in leaps', () => {
   }
 });
 
-test('a walk visits the memory of every step, with the things that the step touched', () => {
+test('a walk visits the memory of every step, and touched things are those that the step changed', () => {
   for (const [name, variant] of variants()) {
     const frames = replay(variant);
     const seen = [];
@@ -63,7 +63,7 @@ test('a walk visits the memory of every step, with the things that the step touc
   }
 });
 
-test('the bytes of live storages are the allocated bytes of the trace', () => {
+test('the bytes of live storages do not exceed the allocated bytes of the trace, and are often equal to them', () => {
   let compared = 0;
   for (const [name, variant, { device }] of variants()) {
     if (device !== 'cpu') continue; // a GPU's allocator rounds sizes up
@@ -80,7 +80,7 @@ test('the bytes of live storages are the allocated bytes of the trace', () => {
   assert.ok(compared > 100, `${compared} steps are equal`);
 });
 
-test('a write replaces cells, keeps their old numbers, and changes the version', () => {
+test('a write replaces the numbers of cells, stores the old numbers, and sets the version', () => {
   for (const [name, variant] of variants()) {
     const frames = replay(variant);
     frames.walk(() => {});
@@ -100,7 +100,7 @@ test('a write replaces cells, keeps their old numbers, and changes the version',
   }
 });
 
-test('a deleted name is in the frame of its step, and not in the next frame', () => {
+test('a deleted name is marked in the frame of the step that deletes it', () => {
   const frames = replay(trace('three').variants[0]);
   frames.walk(() => {});
   assert.equal(frames[2].names.get('x').gone, 2);

@@ -1,4 +1,4 @@
-/** Starting a stage in parts, and running work in turn. */
+/** Start a stage in parts, and run jobs in turn. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -6,7 +6,7 @@ import { inTurn } from '../../../_ext/book_pages/theme/js/lib/in-turn.js';
 import { startInParts } from '../../../memory_stage/web/js/stage/starting.js';
 import { trace } from './traces.js';
 
-/** Return a stage without a page, which notes what it does. */
+/** Return a fake stage without a page, which records the methods that are called. */
 function waitingStage() {
   const done = [];
   const names = new Set();
@@ -30,7 +30,7 @@ function waitingStage() {
 
 const task = () => new Promise(done => setTimeout(done));
 
-test('each part of a stage does one thing, and the picture is drawn once, at the end', () => {
+test('each part of the start calls at most one method, and the picture is drawn once, at the end', () => {
   const stage = waitingStage();
   const counts = [];
   while (stage.wakePart) {
@@ -45,7 +45,7 @@ test('each part of a stage does one thing, and the picture is drawn once, at the
   assert.equal(stage.names.size, 0);
 });
 
-test('a stage that is needed at once runs all the parts that are left, in the same order', () => {
+test('wake runs all parts that are left, in the same order', () => {
   for (const parts of [0, 1, 2, 3]) {
     const stage = waitingStage();
     for (let i = 0; i < parts; i++) stage.wakePart();
@@ -55,7 +55,7 @@ test('a stage that is needed at once runs all the parts that are left, in the sa
   }
 });
 
-test('jobs run in order, each in a task of its own, and an unfinished one first', async () => {
+test('jobs run in order, each part in a separate task, and an unfinished job continues before the next one begins', async () => {
   const done = [];
   let parts = 3;
   inTurn(() => {

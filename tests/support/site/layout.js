@@ -1,7 +1,7 @@
-// Faults of a page's layout, for tests: texts that overlap, touch or are cut off. Returns plain data.
+// Find faults in the layout of a page, for tests: texts that overlap, touch or are cut off. See `faultsOfLayout`.
 
-const TOUCH = 2.5; // px: texts of one line that are nearer seem to be one word; less in a picture that is scaled down
-const OVER = 1.5; // px in which two texts may meet: a font's box is a little higher than its letters
+const TOUCH = 2.5; // px between texts on one line, at least; with less they seem to be one word (scaled with a picture)
+const OVER = 1.5; // px by which the boxes of two texts may overlap, because a box is a little higher than its letters
 const LEFT_OUT = 'script, style, noscript, template, select, textarea, mjx-container, defs, title, metadata';
 
 const parentOf = node => node.assignedSlot ?? node.parentNode ?? node.host ?? null;
@@ -12,7 +12,7 @@ function* ancestorsOf(node) {
 
 const isContained = (node, ancestor) => node === ancestor || [...ancestorsOf(node)].includes(ancestor);
 
-/** Return the text nodes that a reader sees, in shadow roots too. */
+/** Return the text nodes that a reader sees, including those in shadow roots. */
 function textsIn(node, found = []) {
   if (node.nodeType === 3) {
     if (node.data.trim()) found.push(node);
@@ -34,7 +34,7 @@ function textsIn(node, found = []) {
 }
 
 /**
- * Return what of a text node stays the same while the page scrolls.
+ * Return those facts about a text node that do not change while the page scrolls.
  * @param {Text} node
  * @param {Element} [view] the element in which a notebook program shows the notebook
  */
@@ -64,7 +64,8 @@ function textOf(node, view) {
 const isOpaque = color => /^rgb\(/.test(color) || /^rgba\(.*, 1\)$/.test(color);
 
 /**
- * Return the pieces of a text as they are now: a box for each line, less what a scrolling element hides.
+ * Return the pieces of a text at their present positions, and the faults of the pieces. A piece is the box of a line,
+ * without the parts that a scrolling element hides.
  * @param {any} text
  * @param {(element: Element) => DOMRect} placeOf returns the present place of an element
  */
@@ -117,7 +118,7 @@ function piecesOf(text, placeOf) {
   return [pieces, faults];
 }
 
-/** Return true if an opaque element in which `upper` is, and `lower` is not, lies over the place where both are. */
+/** Return true if an opaque element that contains `upper`, but not `lower`, covers the place where they overlap. */
 const isCovered = (upper, lower) =>
   upper.text.covers.some(([element]) => {
     if (isContained(lower.text.node, element)) return false;
@@ -130,10 +131,10 @@ const isCovered = (upper, lower) =>
     );
   });
 
-/** Return how two pieces disturb one another, or undefined. */
+/** Return "overlaps" or "touches" if two pieces disturb each other; otherwise undefined. */
 function disturbance(a, b) {
   if (a.text.node === b.text.node || a.text.block === b.text.block) return undefined;
-  if (a.text.isOurs === false && b.text.isOurs === false) return undefined; // both are of the notebook program
+  if (a.text.isOurs === false && b.text.isOurs === false) return undefined; // both belong to the notebook program
   const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
   const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
   const isOver = across > OVER && down > OVER;
@@ -146,11 +147,11 @@ function disturbance(a, b) {
 
 const said = text => `"${text.node.data.trim().replace(/\s+/g, ' ').slice(0, 40)}"`;
 
-/** Return the faults among texts as they stand now. */
+/** Return the faults of texts at their present positions. */
 function faultsAmong(texts) {
   const found = new Set();
   const pieces = [];
-  const places = new Map(); // of elements that several texts are in
+  const places = new Map(); // the boxes of elements, cached because an element may contain several texts
   const placeOf = element => {
     if (!places.has(element)) places.set(element, element.getBoundingClientRect());
     return places.get(element);
@@ -170,7 +171,7 @@ function faultsAmong(texts) {
   return found;
 }
 
-/** Return texts of pictures that are wider than the box around them. */
+/** Return a fault for each text of a picture that is wider than the smallest box around it. */
 function faultsOfBoxes(root) {
   const found = [];
   for (const svg of root.querySelectorAll('svg')) {
@@ -193,13 +194,13 @@ function faultsOfBoxes(root) {
 
 const livesOn = page => [...page.querySelectorAll('memory-stage, memory-figure')].filter(one => one.shadowRoot);
 
-/** Let the stage stand at its last step, or where it opens. */
+/** Move a stage to its last step if `moment` is "end". Otherwise leave it at the step at which it opened. */
 function moveTo(one, moment) {
   if (one.tagName !== 'MEMORY-STAGE') return;
   if (moment === 'end') one.go(Infinity);
 }
 
-/** Return how a reader scrolls: the page, or the element in which a notebook program shows the notebook. */
+/** Return functions that scroll the page or, with a selector, the element in which a notebook program shows it. */
 function scrollingOf(selector) {
   if (!selector) {
     const topOf = element => scrollY + element.getBoundingClientRect().top;
@@ -210,7 +211,7 @@ function scrollingOf(selector) {
   return { topOf, to: y => (box.scrollTop = y), room: box.clientHeight, box };
 }
 
-/** Return the faults of a stage or figure as it scrolls past in steps of 100 px, with its folds closed and open. */
+/** Return the faults of a stage or figure while it scrolls past in steps of 100 px, with folds closed, then open. */
 function faultsPast(one, scrolling, title) {
   const found = new Set();
   const folds = one.shadowRoot.querySelectorAll('details');
@@ -219,7 +220,7 @@ function faultsPast(one, scrolling, title) {
     for (const fold of folds) fold.dispatchEvent(new Event('toggle'));
     const texts = textsIn(one).map(node => textOf(node, scrolling.box));
     const top = scrolling.topOf(one);
-    // Nothing of a figure stays in view while a page scrolls. In a notebook its texts are cut away at the edges.
+    // A figure has no sticky parts, so one position of the page is enough. In a notebook, edges cut its texts off.
     const isStill = one.tagName === 'MEMORY-FIGURE' && !scrolling.box;
     const [start, end] = isStill ? [top - 1, top] : [top - scrolling.room, top + one.getBoundingClientRect().height];
     for (let y = start; y < end; y += 100) {
@@ -231,10 +232,10 @@ function faultsPast(one, scrolling, title) {
   return found;
 }
 
-const STYLED = 'memory-stage, memory-figure, .mt-note'; // outputs with the book's own style
-const WRITTEN = '.jp-RenderedMarkdown, .jp-OutputArea-output'; // the rest of a notebook's texts are the program's own
+const STYLED = 'memory-stage, memory-figure, .mt-note'; // outputs that the book styles
+const WRITTEN = '.jp-RenderedMarkdown, .jp-OutputArea-output'; // all other texts belong to the notebook program
 
-/** Return the faults of a live notebook's texts and outputs as all of it scrolls past. */
+/** Return the faults of the texts and outputs of a live notebook while the whole notebook scrolls past. */
 function faultsOfNotebook(scrolling) {
   const { box } = scrolling;
   const found = new Set();
@@ -261,8 +262,9 @@ function faultsOfNotebook(scrolling) {
 const begin = element => element.textContent.trim().replace(/\s+/g, ' ').slice(0, 60);
 
 /**
- * Return the faults of every stage and figure of the page as it scrolls past, and those of the rest of the page: of the
- * book's, and of a live notebook, but not of the HTML that nbconvert makes.
+ * Return the faults of every stage and figure of the page while it scrolls past. If `isOurs` is true, as for a page of
+ * the book but not for HTML that nbconvert makes, also return the faults of the page's other texts. If `scroller` is
+ * given, also return those of a live notebook.
  * @param {{moment?: string, isOurs?: boolean, scroller?: string}} [how] `scroller` selects the element in which a
  *   notebook program shows the notebook
  */

@@ -9,7 +9,7 @@ const openWords = n =>
     });
 
 /**
- * Return the faults of pictures (see probes.js). A line under the plate behind a text does not count as crossing it.
+ * Return the faults of pictures (see probes.js). A line through a text is no fault if the text's plate hides it.
  */
 function faultsOfFigure([data, choices, widths]) {
   const found = [];
@@ -42,7 +42,8 @@ function faultsOfFigure([data, choices, widths]) {
 }
 
 /**
- * Return the elements of figures that are wider than their place while all details are open, except those that scroll.
+ * Open all details, and return the elements of figures whose contents are wider than the element. Leave out those that
+ * scroll.
  */
 function figuresTooWide() {
   const roots = [...document.querySelectorAll('memory-figure')].map(el => el.shadowRoot);
@@ -71,7 +72,7 @@ function figuresTooWide() {
   );
 }
 
-/** Return the picture on the page, and the one that the function draws in the fonts of the page. */
+/** Return the picture that a figure shows, and the picture that `memoryFigures.picture` draws in the same fonts. */
 function figureDrawnAnd([n, data]) {
   const box = document.createElement('div');
   const meter = memoryFigures.meterOf(within('.figure', n));

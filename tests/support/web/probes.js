@@ -12,7 +12,7 @@ const openAll = () => {
  * texts.
  */
 function faultsOfPictures([trace, widths, options]) {
-  // ten steps of a long program, including the last
+  // at most ten steps of each variant, including the last
   const steps = ({ steps: { length: n } }) =>
     Array.from({ length: n }, (_, i) => n - 1 - i).filter((_, i) => i % Math.ceil(n / 10) === 0);
   return trace.variants.flatMap((v, variant) =>
@@ -49,7 +49,7 @@ function faultsOf(svg) {
         .filter(n => n.nodeType === 3)
         .map(n => n.data)
         .join('');
-      const spare = (b.height - size * 0.95) / 2; // because a line of a font is higher than its letters
+      const spare = (b.height - size * 0.95) / 2; // the box of a text is higher than its letters
       return { el, said, size, left: b.left, right: b.right, top: b.top + spare, bottom: b.bottom - spare };
     });
   const meet = (a, b, by) =>
@@ -103,7 +103,7 @@ function spoilPictures() {
   globalThis.memoryStage = { ...memoryStage, picture };
 }
 
-/** Return the elements that are wider than their place, at the first, the middle and the last step. */
+/** Return the elements whose contents are wider than the element, at the first, the middle and the last step. */
 function tooWide() {
   const steps = +inside('input[type=range]').max;
   const found = [];
@@ -137,7 +137,7 @@ const looksOutside = () =>
     return [el.tagName, s.color, s.fontSize, s.fontFamily, s.padding, s.backgroundColor, s.fill];
   });
 
-/** Return the picture on the page, and the one that the function draws in the fonts of the page. */
+/** Return the picture that the stage shows, and the picture that `memoryStage.picture` draws in the same fonts. */
 function drawnAnd(trace, options) {
   const box = document.createElement('div');
   const meter = memoryStage.meterOf(inside('.stage'));
@@ -146,13 +146,13 @@ function drawnAnd(trace, options) {
   return [inside('.pic').innerHTML, box.innerHTML];
 }
 
-/** Return a point inside a group of the picture, the middle of its first filled shape. */
+/** Return a point in the first rectangle of a group in the picture, near the middle of its upper edge. */
 function placeOf(selector) {
   const b = inside(`.pic ${selector}`).querySelector('rect').getBoundingClientRect();
   return [b.x + b.width / 2, b.y + Math.min(6, b.height / 2)];
 }
 
-/** Return the captions and names that the picture marks, and the ids of its groups. */
+/** Return the ids of the storages, tensors and operations that have a ring in the picture. */
 const ringed = () =>
   [
     ...host().shadowRoot.querySelectorAll(
@@ -168,7 +168,7 @@ const ringed = () =>
     )
     .map(el => el.dataset.storage ?? el.dataset.tensor ?? el.dataset.saved ?? el.dataset.node);
 
-/** Return the rows of the legend, and whether each row has something drawn. */
+/** Return [text, isDrawn] for each row of the legend: true if the row's sample contains a shape. */
 const legend = () =>
   [...host().shadowRoot.querySelectorAll('.legend li')].map(li => [
     li.textContent,
@@ -180,7 +180,7 @@ const nameOf = el =>
   el.closest('label')?.textContent ||
   el.querySelector('caption, summary')?.textContent ||
   el.textContent;
-/** Return [key, kept] for each key: true if a listener on the document, as in JupyterLab, does not get the key. */
+/** Record [key, isKept] in `noted` for each key from now on: true if JupyterLab's shortcuts ignore the key. */
 const noteKeys = () => {
   globalThis.noted = [];
   document.addEventListener(
@@ -195,7 +195,7 @@ const colours = () => [
   getComputedStyle(inside('.pic svg text')).fill,
 ];
 
-/** A fake of anywidget's model for the front end. */
+/** Return a fake of anywidget's model for the front end. */
 function modelOf(first) {
   let now = first;
   const listeners = {};
@@ -215,7 +215,7 @@ function modelOf(first) {
   };
 }
 
-/** Return the steps whose picture depends on the steps shown before, going backward and in leaps through one trace. */
+/** Draw the steps backward, in leaps and forward, and return those whose pictures depend on the steps drawn before. */
 function differOutOfOrder(trace) {
   const draw = (t, variant, step) => memoryStage.picture(t, { variant, step, width: 500 });
   const found = [];
