@@ -53,7 +53,7 @@ class MemoryFigure extends /** @type {new () => HTMLElement & Started} */ (Eleme
     this.unwatch?.();
   }
 
-  /** Show new data. The reader's choices remain if its schema is the same and the figure has the function `renew`. */
+  /** Show new data. The reader's choices remain if the schema is the same and the figure has a function `renew`. */
   set data(data) {
     this.given = data;
     if (this.isConnected) this.start(data);

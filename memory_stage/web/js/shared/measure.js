@@ -8,7 +8,7 @@
  */
 
 /**
- * Fonts of a page.
+ * Measures texts in the fonts of a page.
  * @typedef {object} Meter
  * @property {string} key identifies the fonts; a layout in a cache is valid only for the key with which it was computed
  * @property {(text: string, font: Font) => number} widthOf returns the width of a text in px

@@ -45,7 +45,7 @@ export function chart(trace, { variant = 0, step = -1, width = 372, inset = 22 }
     peak = stair(peak, step, s.peak);
     if (reserves) reserved = stair(reserved, step, s.reserved ?? 0);
   });
-  // one shape for all bars, because hundreds of shapes take a browser longer than everything else
+  // all bars are one shape, because hundreds of shapes take a browser longer than everything else in the chart
   if (past) out += `<path d="${past}" style="fill:${paint('line')}"/>`;
   const end = `H${px(Math.min(width, x(at) + barW / 2))}`;
   if (reserves) out += svgPath(reserved + end, stroke('line', 1.5, '2 3'));

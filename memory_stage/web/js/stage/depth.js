@@ -12,7 +12,7 @@
 export const DEPTHS = ['memory', 'tensors', 'history'];
 
 /**
- * Return the depth with a name. Without the name of a depth, return the deepest, which shows everything.
+ * Return the depth that a name denotes. If it denotes none, return the deepest, which shows everything.
  * @param {string | null | undefined} name
  * @returns {Depth}
  */

@@ -8,7 +8,7 @@ import { escapeHtml } from '../shared/text.js';
 import { variantChooser } from './variant-table.js';
 
 /**
- * The first line that differs, counted from 0, and the columns `from` (included) and `to` (excluded) of its part.
+ * The first line that differs, counted from 0, and the columns of the part that differs, without the column `to`.
  * @typedef {{line: number, from: number, to: number}} Place
  */
 

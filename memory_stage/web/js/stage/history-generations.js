@@ -123,7 +123,8 @@ export function extraNames(frame, s) {
 
 /**
  * Make the items of a generation: one for each operation. If there are more than MOST_NODES operations, fold each chain
- * of at least CHAIN equal operations without branches into one item or, if that leaves too many items, each chain.
+ * of at least CHAIN equal operations without branches into one item. If that leaves too many items, fold chains of
+ * different operations, too.
  */
 export function foldChains(gen) {
   const single = n => ({ id: n.id, members: [n], ins: n.ins, out: n.out });

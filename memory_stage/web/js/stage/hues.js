@@ -3,7 +3,7 @@ import { HUES } from '../shared/patterns.js';
 
 /**
  * Return the hue of each tensor for its whole life. Tensors that exist at the same time have different hues if there
- * are enough hues for all. If not, at least the aliases of one storage have, if there are enough hues for them.
+ * are enough hues for all. If not, at least aliases of one storage have different hues, if there are enough for them.
  */
 export function assignHues({ lives }) {
   const hues = new Map();

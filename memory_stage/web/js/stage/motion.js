@@ -15,8 +15,8 @@ const WANTS_NONE = '(prefers-reduced-motion: reduce)';
 
 /**
  * Return the positions of the storages, names and history of a picture. Storages that are drawn as small boxes are left
- * out, because there may be hundreds. If the reader wants no motion, return an empty map instead of reading positions,
- * which would make the browser lay out the page.
+ * out, because there may be hundreds. If the reader wants no motion, return an empty map, because reading positions
+ * makes the browser lay out the page.
  * @param {Element} picture
  * @returns {Places}
  */

@@ -155,8 +155,8 @@ export function sameInPass(frames, step, own, to) {
 }
 
 /**
- * Divide the steps from `from` to `to` into loops and runs { from, to } of equal steps. Only loops with at least
- * FEW_PASSES passes and at a depth of nesting of at least `depth` are items.
+ * Divide the steps from `from` to `to` into loops and runs { from, to } of equal steps. A loop is an item only
+ * if it has at least FEW_PASSES passes and its depth of nesting is at least `depth`.
  */
 export function outline(trace, variant, from, to, depth = 0) {
   const loops = loopsOf(trace, variant);

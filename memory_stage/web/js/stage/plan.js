@@ -37,7 +37,7 @@ function makePlan(trace) {
     topBytes: Math.max(1, ...trace.variants.flatMap(v => v.steps.map(s => s.peak))),
   };
   const reserved = Math.max(0, ...trace.variants.flatMap(v => v.steps.map(s => s.reserved ?? 0)));
-  // if more bytes are reserved, the scale ignores them, because all bars would be low; only their number is shown
+  // the scale ignores more reserved bytes than this, because they would make all bars low; only their number is shown
   if (reserved <= 4 * plan.topBytes) plan.topBytes = Math.max(plan.topBytes, reserved);
   runs.forEach((frames, v) => frames.walk((frame, step) => recordStep(plan, frame, v, step)));
   plan.hues = assignHues(plan);

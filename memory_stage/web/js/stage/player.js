@@ -1,6 +1,6 @@
 /** Play a program: show one step after another until its end, or until the reader acts. */
 
-const FIRST = 900; // ms for which every step is shown at least
+const FIRST = 900; // ms for which a step is shown, without the time for its sentence
 const PER_LETTER = 22; // additional ms for each letter of the step's sentence
 
 export class Player {

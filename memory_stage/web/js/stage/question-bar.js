@@ -103,7 +103,7 @@ export class QuestionBar {
     return { storage: storages.reduce((a, b) => (b.changed >= a.changed ? b : a)).id };
   }
 
-  /** Ask about the next or the previous storage or tensor. */
+  /** Ask the next or the previous of the questions that are possible at this step. */
   askOther(by) {
     const all = askable(this.frame);
     const { asked = {} } = this.stage.at;

@@ -116,7 +116,7 @@ export function answerAt(frames, step, { storage, cell, tensor }) {
   return cell === undefined ? holdersAnswer(frame, it) : cellAnswer(frame, it, cell);
 }
 
-/** Return a clause, extended by how backward will react if saved tensors are stale. */
+/** Return a clause; if saved tensors are stale, add to it how backward will react. */
 const withDoubt = (clause, saved) =>
   saved.some(tensor => tensor.unnoticed)
     ? t('{clause}; numbers were overwritten, and backward will not notice', { clause })

@@ -29,7 +29,7 @@ const pathOf = name =>
     .split('.')
     .slice(0, -1);
 
-/** Group storages by the first `depth` names of their module's path. Groups are in the order in which they appear. */
+/** Group storages by the first `depth` names of their module's path. Sort groups by their first storages. */
 function groupsOf(folded, depth) {
   const groups = new Map();
   for (const each of folded) {

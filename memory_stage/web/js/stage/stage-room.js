@@ -7,7 +7,7 @@ export const WIDE = 1000; // the width in px from which the picture is beside th
 export const NARROW = 620; // the width in px below which there is one column
 
 const SHARE = 0.53; // the share of the stage's area that the picture gets at least, if the program is short
-const MOST = 0.62; // the largest share of the window's height up to which a picture is enlarged
+const MOST = 0.62; // a picture is enlarged up to at most this share of the window's height
 const WINDOW_REST = 210; // px of the window's height for the title, the question and a part of the page
 const LEAST = 400; // the height in px that a picture may have even in a low window
 const LEAST_STACKED = 240; // the same if the program and the controls are above and below the picture

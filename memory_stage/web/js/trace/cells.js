@@ -62,9 +62,9 @@ const count = dims => dims.reduce((n, [size]) => n * size, 1);
 
 /**
  * Return the runs of neighbouring cells that a tensor reads, in reading order: `runs`, which are the first `limit` of
- * them; `total`, the number of all runs; and `each`, the number of cells in a run. Each row is a run. If that makes
- * more than `limit` runs and `join` is true, rows without a gap between them become one run. A dimension with stride 0
- * adds no runs, because it reads the same cells again.
+ * them; `total`, the number of all runs; and `each`, the number of cells in a run. Each row is a run if its cells are
+ * neighbours; otherwise each cell is a run. If that makes more than `limit` runs and `join` is true, rows without a gap
+ * between them become one run. A dimension with stride 0 adds no runs, because it reads the same cells again.
  * @param {View} view
  * @param {number} limit
  * @param {boolean} [join]
