@@ -1,4 +1,4 @@
-"""``paddle.distribution``: probability distributions, whose samples and logarithms can have gradients."""
+"""``paddle.distribution``: probability distributions. Samples and logarithms of probabilities can have gradients."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_
 
 
 def _parameters(op: str, **given: Any) -> list[Tensor]:
-    """Return numbers, arrays and tensors as float tensors of one shape.
+    """Return numbers, lists, arrays and tensors as float tensors that are broadcast to one shape.
 
     Raises:
-        TypeError: if a value is neither a number, an array nor a tensor.
+        TypeError: if a value is not a number, a list, an array or a tensor.
         ValueError: if the shapes cannot be broadcast.
     """
     found = []
@@ -61,7 +61,7 @@ def _broadcast_shape(op: str, value: Tensor, shape: tuple[int, ...]) -> tuple[in
 
 
 def _value(op: str, value: Any, shape: tuple[int, ...]) -> Tensor:
-    """Return ``value``, after checking that it holds numbers and can be broadcast to parameters of ``shape``."""
+    """Return ``value``, after checking that it holds numbers and can be broadcast with parameters of ``shape``."""
     if _need_tensor(op, value)._array.dtype.kind == "b":
         raise TypeError(f"{op}: value must hold numbers, not bools; convert it first: `value.astype('float32')`")
     _broadcast_shape(op, value, shape)
@@ -96,7 +96,7 @@ class Distribution:
         return list(as_shape(op, [*as_shape(op, shape), *self._batch_shape]))
 
     def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
-        """Return random outcomes without a gradient, of ``shape`` followed by the shape of the parameters.
+        """Return random outcomes without a gradient. Their shape is ``shape``, followed by that of the parameters.
 
         Args:
             seed: has no effect; ``minitensor.seed`` seeds the generator.
@@ -105,7 +105,7 @@ class Distribution:
         return self.rsample(shape).detach()
 
     def rsample(self, shape: Any = ()) -> Tensor:
-        """Return random outcomes through which the parameters get gradients.
+        """Return random outcomes, as :meth:`sample` does, through which the parameters get gradients.
 
         Raises:
             NotImplementedError: if an outcome is not a continuous function of the parameters.
@@ -113,11 +113,11 @@ class Distribution:
         raise NotImplementedError(f"{type(self).__name__}.rsample: its outcomes have no gradient; use sample()")
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
+        """Return the logarithm of the probability (or density) at ``value``, which is broadcast with the parameters."""
         raise undefined(self, "log_prob")
 
     def probs(self, value: Tensor) -> Tensor:
-        """Return the probability (density) at ``value``, broadcast against the parameters."""
+        """Return the probability (or density) at ``value``, which is broadcast with the parameters."""
         return FUNCTIONS["exp"](self.log_prob(value))
 
     prob = probs
@@ -127,7 +127,7 @@ class Distribution:
         raise undefined(self, "entropy")
 
     def kl_divergence(self, other: Distribution) -> Tensor:
-        """Return the divergence from ``other`` (Kullback and Leibler 1951).
+        """Return the divergence of this distribution from ``other`` (Kullback and Leibler 1951).
 
         Raises:
             NotImplementedError: if ``other`` is of another class.
@@ -157,7 +157,7 @@ class Normal(Distribution):
     """The normal distribution of mean ``loc`` and standard deviation ``scale``.
 
     Raises:
-        TypeError: if a parameter is neither a number nor a tensor.
+        TypeError: if a parameter is not a number, a list, an array or a tensor.
         ValueError: if the shapes cannot be broadcast.
     """
 
@@ -202,7 +202,7 @@ class Uniform(Distribution):
     """The uniform distribution from ``low`` (included) to ``high`` (excluded).
 
     Raises:
-        TypeError: if a bound is neither a number nor a tensor.
+        TypeError: if a bound is not a number, a list, an array or a tensor.
         ValueError: if the shapes cannot be broadcast.
     """
 
@@ -236,8 +236,8 @@ class Bernoulli(Distribution):
     """The distribution of 1, with probability ``probs``, and 0, with probability ``1 - probs``.
 
     Raises:
-        TypeError: if ``probs`` is neither a number nor a tensor.
-        ValueError: if a number is not a probability.
+        TypeError: if ``probs`` is not a number, a list, an array or a tensor.
+        ValueError: if an element of ``probs`` is not from 0 to 1.
     """
 
     def __init__(self, probs: Any, name: str | None = None) -> None:
@@ -297,10 +297,10 @@ class Bernoulli(Distribution):
 
 
 class Categorical(Distribution):
-    """The distribution of 0, 1, 2, ... with probabilities that ``logits`` determine along their last dimension.
+    """The distribution of the categories 0, 1, 2, ...; the last dimension of ``logits`` determines their probabilities.
 
-    As in Paddle, ``sample``, ``log_prob`` and ``probs`` divide the logits, which must not be negative, by their sum. In
-    contrast, ``entropy`` and ``kl_divergence`` use the logits as logarithms.
+    As in Paddle, ``sample``, ``log_prob`` and ``probs`` use the logits, divided by their sum, as probabilities, so they
+    must not be negative. In contrast, ``entropy`` and ``kl_divergence`` use the logits as logarithms.
 
     Raises:
         TypeError: if ``logits`` is not a tensor, list or array.
@@ -366,6 +366,8 @@ class Categorical(Distribution):
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """Return the divergence of ``p`` from ``q`` (Kullback and Leibler 1951), in the broadcast shape of the parameters.
+
+    For :class:`Categorical`, the last dimension of this shape, that of the categories, has length 1.
 
     Raises:
         NotImplementedError: if the two distributions are of different classes.

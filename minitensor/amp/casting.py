@@ -1,4 +1,4 @@
-"""``auto_cast``: cast the operands of products to 16 bits, and those of sums, losses and others to float32."""
+"""``auto_cast``: cast the operands of products to 16 bits, and those of sums, losses and some others to float32."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from minitensor.engine.operations.operands import cast
 class auto_cast(Context):  # noqa: N801  # Paddle's name
     """Cast operands in a block, ``with amp.auto_cast(): ...``, or in a function, ``@amp.auto_cast()``.
 
-    The operands of in-place operations and float64 operands are not cast. A parameter is cast once for each of its
-    versions, and a product saves the cast copy for backward.
+    Float64 operands, and all operands of in-place operations, are not cast. A parameter is cast again only after its
+    version has changed. A product saves the cast copy for backward.
 
     Args:
         enable: False to cast nothing in the block, even if it is inside another ``auto_cast``.
         custom_white_list: names of further operations whose operands are cast to 16 bits.
         custom_black_list: names of further operations whose operands are cast to float32.
-        level: "O1" casts by Paddle's lists and the two custom ones; "O0" casts nothing.
+        level: "O1" casts by Paddle's lists and the two custom lists; "O0" casts nothing.
         dtype: "float16" or "bfloat16".
         use_promote: has no effect.
 
     Raises:
-        ValueError: if ``level`` or ``dtype`` is anything else, or if a listed operation is in both lists or is never
-            cast.
+        ValueError: if ``level`` or ``dtype`` has another value, or if an operation is in both custom lists, or in one
+            of them although its operands are never cast.
         ImportError: if ``dtype`` is bfloat16 and the package ml_dtypes is not installed.
     """
 
@@ -81,7 +81,7 @@ amp_guard = auto_cast
 
 
 def is_float16_supported(device: Any = None) -> bool:
-    """Return True: minitensor computes float16 on every device, in float32 with rounded results."""
+    """Return True: on every device, minitensor computes float16 operations in float32 and rounds the results."""
     return True
 
 

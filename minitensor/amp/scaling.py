@@ -26,7 +26,7 @@ _STATE = {
 class GradScaler:
     """Scale losses so that small 16-bit gradients do not round to 0, and skip steps whose gradients contain inf or nan.
 
-    A step is ``scaler.scale(loss).backward(); scaler.step(optimizer); scaler.update()``, or
+    A training step is ``scaler.scale(loss).backward(); scaler.step(optimizer); scaler.update()``, or
     ``scaled = scaler.scale(loss); scaled.backward(); scaler.minimize(optimizer, scaled)``.
 
     Args:
@@ -92,7 +92,7 @@ class GradScaler:
         The gradients are divided by the scale first, unless :meth:`unscale_` has already divided them.
 
         Raises:
-            RuntimeError: if this optimizer has made a step since the last update.
+            RuntimeError: if :meth:`step` was already called for this optimizer since the last update.
             TypeError: if ``optimizer`` is not an optimizer.
         """
         _need_optimizer("step", optimizer)
@@ -138,7 +138,7 @@ class GradScaler:
         return {**own, "use_dynamic_loss_scaling": self._is_dynamic}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from the ``state_dict`` of another scaler.
+        """Continue from the ``state_dict`` of another scaler. If this scaler is disabled, do nothing.
 
         Raises:
             RuntimeError: if ``state_dict`` is empty, because the other scaler was disabled.

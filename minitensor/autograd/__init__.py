@@ -1,8 +1,9 @@
-"""Gradients on request, operations that a program defines, and a check of both against finite differences.
+"""Gradients on request, operations that a program defines, and a check of gradients against finite differences.
 
 * :func:`grad` returns gradients; :func:`backward` runs backward from several tensors at once.
-* :class:`PyLayer` is an operation whose forward and backward the program defines. It may write in place.
-* :func:`gradcheck` compares backward with finite differences, in the first and the second order.
+* :class:`PyLayer` is the base class of operations whose forward and backward the program defines. They may write in
+  place.
+* :func:`gradcheck` compares first and, on request, second derivatives with finite differences.
 """
 
 from minitensor.engine.autograd.context import PyLayerContext

@@ -1,11 +1,11 @@
 """Count tensor memory on the host, under the names of Paddle's GPU counters. All sizes are in bytes.
 
-Memory that a tensor uses is *allocated*. A big buffer that a tensor has released is cached for the next request of its
-size (:mod:`minitensor.engine.device.host_buffer_cache`). Allocated and cached memory together are *reserved*. The peaks
-of allocated and of reserved bytes are reset separately.
+Memory that a tensor uses is *allocated*. A big buffer that a tensor has released is cached for the next request of the
+same size (:mod:`minitensor.engine.device.host_buffer_cache`). Allocated and cached memory together are *reserved*. The
+peak of allocated bytes and the peak of reserved bytes are reset separately.
 
-A tensor's bytes are counted when it is created. The operating system may count them later, because a page of zeros uses
-no memory until it is written.
+A tensor's bytes are counted when the tensor is created. The operating system may count them later, because a page of
+zeros uses no memory until it is written.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from minitensor.engine.device.counters import cpu_meter, cpu_peaks
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Return the bytes of live storages, and of gradients that a running backward has computed."""
+    """Return the bytes of live storages, and of gradients that a running backward has not passed on yet."""
     return cpu_meter.allocated
 
 
@@ -74,14 +74,14 @@ def set_reuse_limit(nbytes: int) -> None:
 
 
 def get_reuse_limit() -> int:
-    """Return the most bytes that are cached for later requests."""
+    """Return the limit that :func:`set_reuse_limit` sets, in bytes."""
     return host_buffer_cache.buffer_cache.limit
 
 
 def set_num_threads(n: int) -> None:
-    """Compute elementwise operations on big tensors (16 MiB or more) in ``n`` threads; with 1, in the calling thread.
+    """Compute elementwise operations on big tensors (16 MiB or more) in ``n`` threads, including the calling thread.
 
-    The default is one thread for each core that the process may use, at most 4; the environment variable
+    The default is one thread for each core that the process may use, but at most 4; the environment variable
     ``MINITENSOR_NUM_THREADS`` sets another number. The results are bitwise the same for any number.
 
     Raises:

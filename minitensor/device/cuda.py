@@ -1,7 +1,8 @@
 """Measure and free the memory of a GPU, under Paddle's names. All sizes are in bytes.
 
-``device`` is a place, a name such as ``"gpu:sim"``, or the number of a GPU. By default it is the current GPU or, if new
-tensors are created on the host, ``"gpu"``. ``torch.cuda`` raises a RuntimeError in place of each ValueError.
+``device`` is a place, a name such as ``"gpu:sim"``, or the number of a GPU. The default is the GPU on which new tensors
+are created or, if they are created on the host, ``"gpu"``. The functions of ``torch.cuda`` raise a RuntimeError in
+place of each ValueError.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def _gpu(device: Any = None) -> Any:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Return the number of bytes in use, after the allocator has rounded up each request.
+    """Return the number of bytes in use, where the allocator has rounded up each request.
 
     Raises:
         ValueError: if there is no such GPU.

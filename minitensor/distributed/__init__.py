@@ -4,10 +4,11 @@ A program first calls :func:`init_parallel_env`, which imports MPI. Importing th
 
 * :func:`all_reduce` and :func:`broadcast` write their tensor in place; the write increments its version.
 * :func:`sum_over_ranks` returns the sum as a new tensor through which gradients flow.
-* :func:`average_gradients` keeps the parameters of all ranks equal in training; :func:`check_equal` checks them.
+* :func:`average_gradients` keeps the parameters of all ranks equal in training; :func:`check_equal` checks that they
+  are equal.
 * :mod:`fleet` has ``fleet.utils.recompute``, which saves memory in training, on one rank or many.
 
-Every wait for another rank has a timeout, after which an error names the missing ranks.
+Every wait for another rank has a timeout, after which an error names the ranks that did not arrive.
 """
 
 from minitensor.distributed import fleet

@@ -18,8 +18,8 @@ class RanksDifferError(RuntimeError):
     """Raised if the parameters of the ranks have different values.
 
     Attributes:
-        ranks: the ranks that differ from the majority. Without a majority, the ranks that wrote the parameter more
-            often than others, or all ranks if the numbers of writes are equal.
+        ranks: the ranks that differ from the majority. If there is no majority, the ranks that wrote the parameter more
+            often than others, or all ranks if all wrote it equally often.
         parameter: the name of the first parameter that differs.
     """
 
@@ -29,7 +29,7 @@ class RanksDifferError(RuntimeError):
 
 
 def checksum(tensor: Tensor) -> str:
-    """Return the BLAKE2b checksum of data, shape and dtype as 16 hexadecimal digits."""
+    """Return the BLAKE2b checksum of the tensor's data, shape and dtype as 16 hexadecimal digits."""
     checks.instance("checksum", "tensor", tensor, Tensor, "a Tensor")
     digest = hashlib.blake2b(f"{tensor.dtype.name} {list(tensor.shape)}".encode(), digest_size=8)
     digest.update(host_array(tensor._array).tobytes())
@@ -60,7 +60,7 @@ def check_equal(parameters: Mapping[str, Tensor] | Iterable[Tensor]) -> None:
 
 
 def _difference(entries: Iterable[tuple[str, str, int]]) -> RanksDifferError:
-    """Return the error for one parameter, from its name, checksum and version on each rank."""
+    """Return the error for one parameter; ``entries`` has its name, checksum and version on each rank."""
     names, sums, versions = (list(column) for column in zip(*entries, strict=True))
     (most, count), *others = Counter(sums).most_common()
     if count > others[0][1]:

@@ -36,13 +36,13 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
     Return ``tensor``.
 
     Args:
-        tensor: of one shape and dtype on all ranks. In grad mode it must not need a gradient, because a history cannot
-            contain the computation of other ranks: see :func:`sum_over_ranks`.
+        tensor: a tensor with the same shape and dtype on all ranks. In grad mode it must not require a gradient,
+            because a history cannot contain the computation of other ranks: see :func:`sum_over_ranks`.
         op: one of :class:`ReduceOp`; SUM by default.
 
     Raises:
-        RuntimeError: before ``init_parallel_env``; if a rank does not call this function; or if the tensor needs a
-            gradient or its memory is read-only.
+        RuntimeError: before ``init_parallel_env``; if a rank does not call this function; if the tensor requires a
+            gradient in grad mode; or if its memory is read-only.
         ValueError: if ``op`` is unknown, or if shapes or dtypes differ between ranks. Nothing is written then.
         TypeError: if ``tensor`` is not a tensor of numbers.
     """
@@ -55,8 +55,9 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
 
 
 def broadcast(tensor: Tensor, src: int) -> Tensor:
-    """Overwrite ``tensor`` on every rank with the tensor of rank ``src``, in one versioned write, also on rank ``src``.
-    Return ``tensor``.
+    """Overwrite ``tensor`` on every rank with the tensor of rank ``src``. Return ``tensor``.
+
+    This is one versioned write on each rank, also on rank ``src``.
 
     Raises:
         RuntimeError, TypeError: as :func:`all_reduce` does.
@@ -71,10 +72,10 @@ def broadcast(tensor: Tensor, src: int) -> Tensor:
 
 
 def average_gradients(parameters: Iterable[Tensor]) -> None:
-    """Overwrite the gradient of every parameter with its average over all ranks, in one versioned write each.
+    """Overwrite the gradient of every parameter with its average over all ranks, in one versioned write per gradient.
 
-    If each rank has run backward on an equal share of a batch, with a mean as loss, then all ranks have the gradient of
-    the whole batch afterwards.
+    If the loss is a mean, and each rank has run backward on an equal share of a batch, then all ranks have the gradient
+    of the whole batch afterwards.
 
     Raises:
         RuntimeError, ValueError, TypeError: as :func:`all_reduce` does.
@@ -108,7 +109,7 @@ def barrier() -> None:
 
 
 class _SumOverRanks(PyLayer):
-    """The sum over ranks. An input is a part of the sum on every rank, so backward sums the gradients of all ranks."""
+    """The sum over ranks. Each input is part of the sums on all ranks, so backward adds the gradients of all ranks."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -125,7 +126,7 @@ def sum_over_ranks(x: Tensor) -> Tensor:
     Backward computes the gradient of the sum of all ranks' losses. Every rank has to run backward.
 
     Args:
-        x: a tensor of the same shape and dtype on all ranks. The result has this shape and dtype, too.
+        x: a tensor with the same shape and dtype on all ranks. The result has this shape and dtype, too.
 
     Raises:
         RuntimeError, ValueError, TypeError: as :func:`all_reduce` does, except that ``x`` may need a gradient.
@@ -184,7 +185,7 @@ def _reduce(link: Link, tensor: Tensor, op: str, what: str) -> None:
 
 
 def _store(what: str, tensor: Tensor, overwrite: Any) -> None:
-    """Call ``overwrite`` with the array of ``tensor`` or, if it is not contiguous, with a copy that is then stored."""
+    """Call ``overwrite`` with the array of ``tensor``. If it is not contiguous, use a copy and write it back."""
     array = tensor._array
 
     def store() -> None:
@@ -195,7 +196,7 @@ def _store(what: str, tensor: Tensor, overwrite: Any) -> None:
                 packed = array.copy(order="C")
                 overwrite(packed)
                 array[...] = packed
-        except RuntimeError:  # a rank is missing, and an unknown part was written
+        except RuntimeError:  # a rank is missing, and an unknown part of the tensor was written
             tensor._storage.version += 1
             raise
 

@@ -1,7 +1,8 @@
-"""Arrays and small messages between ranks, through a communicator of mpi4py.
+"""Send arrays and small messages between ranks, through a communicator of mpi4py.
 
-All ranks have to make the same calls in the same order. Every call has a name (``what``). A rank that has waited longer
-than the timeout exchanges the name with the other waiting ranks, so that each of them can report the missing ranks.
+All ranks have to make the same calls in the same order. Every call has a name (``what``). If a rank has waited longer
+than the timeout, all waiting ranks exchange the names of their calls, so that each of them can report the missing
+ranks.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from minitensor.engine.device.arrays import gpu_of
 
 Array = Any
 
-#: Times in seconds: how long a rank polls without a pause; how long it sleeps between later polls; and the shortest
-#: time that it waits for the messages of other waiting ranks after its timeout.
+#: Times in seconds: how long a rank polls without a pause; how long it sleeps between later polls; and the least time
+#: that a rank whose timeout has passed waits for the messages of other waiting ranks.
 AT_ONCE, SLEEP, LISTENING = 2e-4, 2e-4, 1.0
-#: The MPI tag of the messages of waiting ranks. A program must use other tags.
+#: The MPI tag of the messages of waiting ranks.
 WAITING = 32_000
 
 
@@ -40,7 +41,7 @@ class Mpi:
     # ---------- arrays, in place ----------
 
     def all_reduce(self, array: Array, op: str, what: str) -> None:
-        """Overwrite ``array``, contiguous and of one shape on all ranks, with the sum (or ``op``) over the ranks."""
+        """Overwrite the contiguous ``array``, of one shape on all ranks, with its sum (or ``op``) over the ranks."""
         reduce, operation = self.comm.Iallreduce, getattr(self._mpi, op.upper())
         self._on_buffer(array, lambda buffer: self._wait(reduce(self._mpi.IN_PLACE, buffer, operation), what))
 
@@ -49,7 +50,10 @@ class Mpi:
         self._on_buffer(array, lambda buffer: self._wait(self.comm.Ibcast(buffer, source), what))
 
     def _on_buffer(self, array: Array, send: Any) -> None:
-        """Call ``send`` with memory that MPI can access: on a GPU a copy on the host, unless MPI is CUDA-aware."""
+        """Call ``send`` with memory that MPI can access: ``array`` itself or, for most GPU arrays, a copy on the host.
+
+        After the call, the copy is written back. A GPU array is not copied if MPI is CUDA-aware.
+        """
         gpu = gpu_of(array)
         if gpu is None:
             send(array)
@@ -92,7 +96,7 @@ class Mpi:
                 time.sleep(SLEEP)
 
     def _missing(self, what: str, waited: float) -> str:
-        """Exchange the names of calls with the other waiting ranks, and return a text that names the missing ranks."""
+        """Exchange the names of calls with the other waiting ranks; return a message that names the missing ranks."""
         others = [rank for rank in range(self.size) if rank != self.rank]
         sent = [self.comm.isend(what, rank, WAITING) for rank in others]
         received: dict[int, str] = {}

@@ -1,6 +1,6 @@
 """Send arrays between CUDA devices through CuPy's NCCL, in place and without a copy on the host.
 
-Each rank has a separate device. MPI connects the ranks and sends everything except arrays.
+Each rank has a separate device. MPI connects the ranks, and sends all other data.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from minitensor.engine.device.arrays import gpu_of
 
 Array = Any
 
-#: NCCL's numbers for dtypes and operations, from nccl.h.
+#: The numbers by which NCCL identifies dtypes and operations, from nccl.h.
 _NAMES = {0: "int8", 1: "uint8", 2: "int32", 4: "int64", 6: "float16", 7: "float32", 8: "float64"}
 DTYPES = {np.dtype(name): number for number, name in _NAMES.items()}
 OPERATIONS = {"sum": 0, "prod": 1, "max": 2, "min": 3}
 
 
 class Nccl:
-    """A connection to the ranks of an :class:`Mpi` that sends arrays between CUDA devices."""
+    """A connection that sends arrays between CUDA devices. An :class:`Mpi` connects the same ranks."""
 
     def __init__(self, mpi: Mpi) -> None:
         try:
@@ -37,7 +37,7 @@ class Nccl:
         self._nccl = nccl.NcclCommunicator(self.size, unique_id, self.rank)
 
     def all_reduce(self, array: Array, op: str, what: str) -> None:
-        """Overwrite ``array``, contiguous and of one shape on all ranks, with the sum (or ``op``) over the ranks."""
+        """Overwrite the contiguous ``array``, of one shape on all ranks, with its sum (or ``op``) over the ranks."""
         pointer, count, dtype = self._describe(array, what)
         self._mpi.barrier(what)  # NCCL itself has no timeout
         self._nccl.allReduce(pointer, pointer, count, dtype, OPERATIONS[op], self._stream().ptr)

@@ -22,11 +22,11 @@ def init_parallel_env(comm: Any = None, backend: str = "mpi", timeout: float = 6
     Args:
         comm: a communicator of mpi4py; by default all processes that ``mpiexec`` started.
         backend: "mpi", for tensors on any device, or "nccl", for tensors on CUDA devices, one for each rank.
-        timeout: seconds to wait for another rank before an error is raised.
+        timeout: the seconds to wait for another rank before an error is raised.
         cuda_aware: for "mpi": True if MPI can access the memory of a CUDA device, False to copy data to the host first.
 
     Raises:
-        ImportError: if mpi4py is not installed, or CuPy for "nccl".
+        ImportError: if mpi4py is not installed; for "nccl", also if CuPy is not installed.
         TypeError: if ``timeout`` is not a number.
         ValueError: if ``backend`` is unknown, or if ``timeout`` is not above 0.
     """
@@ -56,12 +56,12 @@ def is_initialized() -> bool:
 
 
 def get_rank() -> int:
-    """Return the number of this rank, counted from 0; before :func:`init_parallel_env`, 0."""
+    """Return the number of this rank, counted from 0. Before :func:`init_parallel_env`, return 0."""
     return 0 if _link is None else _link.rank
 
 
 def get_world_size() -> int:
-    """Return the number of ranks; before :func:`init_parallel_env`, 1."""
+    """Return the number of ranks. Before :func:`init_parallel_env`, return 1."""
     return 1 if _link is None else _link.size
 
 

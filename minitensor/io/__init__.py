@@ -1,6 +1,6 @@
 """Data sets and loaders under Paddle's names: ``from minitensor.io import DataLoader, TensorDataset``.
 
-The engine's generator draws all random numbers; ``minitensor.seed`` seeds it.
+By default, the engine's generator draws the random numbers; ``minitensor.seed`` seeds it.
 """
 
 from minitensor.engine.data.datasets import ConcatDataset, Dataset, IterableDataset, Subset

@@ -20,7 +20,7 @@ from minitensor.engine.views.joining import stack
 class TensorDataset(datasets.Rows):
     """A data set whose sample i consists of row i of each tensor.
 
-    The rows are views. With ``share=False``, an addition of minitensor, they are copies.
+    The rows are views of the tensors; with ``share=False``, which only minitensor has, they are copies.
 
     Raises:
         TypeError, AssertionError: if an element is not a tensor, or if the first dimensions differ in length.
@@ -43,7 +43,7 @@ class SequenceSampler(samplers.InOrder):
 
 @checks.with_own_methods
 class RandomSampler(samplers.Shuffled):
-    """Every index once, in random order; with ``replacement``, independent random indices instead.
+    """The indices of a data set in random order, each once; with ``replacement``, independent random indices instead.
 
     Raises:
         ValueError: if ``num_samples`` is below 1.
@@ -66,10 +66,11 @@ class RandomSampler(samplers.Shuffled):
 
 
 class BatchSampler(samplers.Batches):
-    """Lists of ``batch_size`` indices, which are those of a data set or those that a sampler yields.
+    """Lists of ``batch_size`` indices: those of a data set, or those that a sampler yields.
 
     Raises:
-        ValueError: if ``batch_size`` is not a positive integer; if both a data set and a sampler are given, or neither.
+        ValueError: if ``batch_size`` is not a positive integer; or if both a data set and a sampler are given, or
+            neither, or a sampler and ``shuffle=True``.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     """Split ``dataset`` at random into parts.
 
     Args:
-        lengths: the lengths of the parts, or their shares of the data set, which sum to 1.
+        lengths: the lengths of the parts, or the share of the data set that each part gets; shares sum to 1.
 
     Raises:
         ValueError: if ``lengths`` sum neither to the length of the data set nor to 1.
@@ -128,9 +129,9 @@ class DataLoader(Loader):
         shuffle: True for a new random order in each epoch, drawn by the engine's generator.
         drop_last: True to leave out a shorter last batch.
         collate_fn: makes a batch of a list of samples; by default, corresponding parts are stacked, which copies them.
-        num_workers: must be 0, because this process makes each batch when it is requested.
-        share: an addition of minitensor: True if batches are views of the tensors of a TensorDataset; False if batches
-            and single samples are always copied.
+        num_workers: must be 0, because this process itself makes each batch when the batch is requested.
+        share: only minitensor has this argument. True if batches are views of the tensors of a TensorDataset; False if
+            batches and single samples are always copied.
 
     Raises:
         ValueError, TypeError: if arguments contradict each other, or if ``num_workers`` is above 0.

@@ -1,6 +1,6 @@
-"""Find the tensors that the backward of an in-place operation needs, and the reasons, in the derivative table.
+"""Read from the derivative table which tensors the backward of an in-place operation needs, and why.
 
-:func:`new_saves_of` finds in a recorded node the copies that the operation really saved.
+:func:`new_saves_of` reads from a recorded node which copies the operation really saved.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from minitensor.engine.table import ROWS, Row
 from minitensor.engine.table.rows import names_in
 from minitensor.engine.views.indexing import SET_AT
 
-#: Derivative rules, in the table's notation, of in-place operations that have no row.
+#: Derivative rules, in the table's notation, of in-place operations that have no row in the table.
 _RULES: dict[str, dict[str, str]] = {
     "setitem": {"x": "g, and 0 where it was written", "value": "g where it was written"},
     "copy_": {"x": "0", "other": "g"},
@@ -41,7 +41,7 @@ class Reason(NamedTuple):
 
     Attributes:
         text: the sentence, with placeholders such as ``{names}``.
-        values: pairs of the name of a placeholder and the texts that replace it, written as a list: "x, y and z".
+        values: for each placeholder, its name and the texts that replace it, which are joined: "x, y and z".
     """
 
     text: str
@@ -57,10 +57,10 @@ class Needs:
 
     Attributes:
         rules: the rules that will run, as in the table: ``x: g * cos(x)``.
-        what: the tensors that these rules need, in words; empty if they need none.
+        what: the tensors that these rules need, in words; empty if the rules need none.
         reasons: sentences that explain why the rules need these tensors, or why they need none.
-        own: the operands whose gradients need the old value of the overwritten operand, which is therefore saved.
-        marks: the number of bits per element that the rules need instead of the old value, or 0.
+        own: the operands whose gradients need the old value of the overwritten operand, so that it has to be saved.
+        marks: the number of bits per element that the rules need instead of the old value; 0 if they need none.
         output: True if the rules need the result.
     """
 
@@ -76,7 +76,7 @@ def needs_of(op: str, wanted: Collection[str] | None) -> Needs:
     """Return the tensors that the backward of the in-place operation ``op`` needs.
 
     Args:
-        wanted: the operands whose gradients are requested; None if that is unknown, which means all.
+        wanted: the operands whose gradients are requested; None if they are unknown: then all are assumed.
     """
     row = row_of(op)
     if row is None:
@@ -140,12 +140,12 @@ def _list(names: Collection[str]) -> str:
 
 @dataclass(frozen=True)
 class NewSaves:
-    """Memory that a node allocated for its saved tensors.
+    """Memory that an operation allocated for the tensors that its node saves.
 
     Attributes:
-        copied: bytes of the copies of elements before they were overwritten.
-        marked: bytes of masks with a few bits of each overwritten element.
-        indexed: bytes of the saved index of an assignment such as ``x[index] = value``.
+        copied: the bytes of copies of elements, which were made before the elements were overwritten.
+        marked: the bytes of masks with a few bits for each overwritten element.
+        indexed: the bytes of the saved index of an assignment such as ``x[index] = value``.
         storages: the ids of the copies' storages.
     """
 
@@ -171,15 +171,15 @@ def _operands_with_rules(op: str) -> list[str]:
 
 
 def wanted_of(op: str, node: Node) -> list[str]:
-    """Return the operands of the in-place ``op``, recorded as ``node``, that need a gradient."""
+    """Return the operands of the in-place ``op`` that require a gradient; ``node`` is the recorded node."""
     return [x for x, parent in zip(_operands_with_rules(op), node.inputs, strict=False) if parent is not None]
 
 
 def wanted_by(op: str, nodes: Collection[Node | None]) -> list[str] | None:
-    """Return the operands of the refused in-place ``op`` that need a gradient; None if that is unknown.
+    """Return the operands of the refused in-place ``op`` that require a gradient; None if they are unknown.
 
     Args:
-        nodes: for each operand with a derivative rule, its node, or None if it needs no gradient.
+        nodes: for each operand with a derivative rule, its node, or None if it requires no gradient.
     """
     if row_of(op) is None or not nodes:
         return None
@@ -187,7 +187,7 @@ def wanted_by(op: str, nodes: Collection[Node | None]) -> list[str] | None:
 
 
 def new_saves_of(op: str, node: Node, inputs: tuple[Any, ...]) -> NewSaves:
-    """Return the memory that ``node`` allocated for its saved tensors. Tensors saved without a copy do not count.
+    """Return the memory that was allocated for the tensors that ``node`` saves; without a copy, nothing is allocated.
 
     Args:
         op, inputs: the in-place operation that recorded the node, and its operands.

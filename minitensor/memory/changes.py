@@ -35,8 +35,8 @@ class MemoryChange(NamedTuple):
 def change_of(event: events.Event) -> MemoryChange | None:
     """Return the change of allocated bytes that ``event`` reports; None if it reports none.
 
-    On the host, the allocated bytes are those of storages and of gradients in flight: backward has computed these, but
-    not passed them on yet, and they have no storage. On a GPU, the allocated bytes are those of the allocator's blocks.
+    On the host, the allocated bytes are those of storages and of gradients in flight, which backward has computed and
+    not passed on yet, and which have no storage. On a GPU, the allocated bytes are those of the allocator's blocks.
     """
     match event:
         case events.StorageCreated(storage) | events.StorageReleased(storage):
@@ -67,7 +67,7 @@ def bytes_written(x: Tensor, where: Any) -> int:
     """Return the number of bytes that a write through ``x`` covered.
 
     Args:
-        where: as in the event :class:`TensorWritten`. An element that an index contains twice counts twice.
+        where: as in the event :class:`TensorWritten`. An element that an index lists twice counts twice.
     """
     if where is None:
         return x._array.nbytes
@@ -82,7 +82,7 @@ def bytes_written(x: Tensor, where: Any) -> int:
 
 
 class SavedReference(NamedTuple):
-    """A tensor that an operation saved for backward: its name in the rules, array, storage and saved version."""
+    """A tensor that an operation saved for backward: its name in the rules, its array and storage, and its version."""
 
     what: str
     array: Any
@@ -106,14 +106,14 @@ class NewNodes:
 
     Some operations emit the event of a new tensor before they record its node. At the next event, :meth:`late` examines
     that tensor again. Until then, only a weak reference to the tensor is stored. Both methods return a list of at most
-    one pair: the node, and the argument ``where`` of :meth:`on_event`.
+    one pair: the node, and the value ``where`` that :meth:`on_event` got with the tensor's event.
     """
 
     def __init__(self) -> None:
         self._late: tuple[weakref.ref[Tensor], Any] | None = None
 
     def late(self, event: events.Event | None = None) -> list[tuple[Node, Any]]:
-        """Return the node that was recorded after the previous event, and before ``event``."""
+        """Return the node that was recorded between the previous event and ``event`` (None: since the last event)."""
         if self._late is None:
             return []
         (link, where), self._late = self._late, None
@@ -124,7 +124,7 @@ class NewNodes:
         return [(node, where)] if node is not None and _is_operation(node) else []
 
     def on_event(self, event: events.Event, where: Any) -> list[tuple[Node, Any]]:
-        """Return the node that the operation of ``event`` recorded before it."""
+        """Return the node that the operation of ``event`` recorded before it emitted the event."""
         if not isinstance(event, (events.TensorCreated, events.TensorWritten)):
             return []
         x, created = event.tensor, type(event) is events.TensorCreated

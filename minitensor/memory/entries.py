@@ -13,8 +13,8 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.memory_log import MemoryEvent
 from minitensor.memory.naming import asked_name
 
-#: The sources of a name, from the least to the most reliable: an expression that uses the tensor, an assignment, and
-#: ``x.name``, if the program has set it.
+#: The sources of a name, from the least to the most reliable one: an expression that uses the tensor, an assignment of
+#: the tensor to a variable, and ``x.name``, if the program has set it.
 SHOWN, ASSIGNED, ASKED = 1, 2, 3
 
 
@@ -24,9 +24,9 @@ class TrackedMemory:
     Attributes:
         device, address: the device, and the address on that device.
         storage: the number of the storage; 0 if there is none.
-        size, requested: the size in bytes, and the requested bytes, which an allocator may have rounded up.
+        size, requested: the size in bytes, and the requested bytes, which an allocator may have rounded up to the size.
         version: the version of the storage at the last event.
-        op, category: the operation that allocated the memory, and the purpose: "gradient", "saved" or "".
+        op, category: the operation that allocated the memory, and the purpose of the memory: "gradient", "saved" or "".
     """
 
     __slots__ = (
@@ -42,12 +42,12 @@ class TrackedMemory:
         self._tensor: weakref.ref[Tensor] | None = None
 
     def set_name(self, name: str, rank: int) -> None:
-        """Set the name if its source is more reliable (has a higher ``rank``) than that of the present name."""
+        """Set the name if its source (``rank``) is more reliable than the source of the present name."""
         if name and rank > self._rank:
             self._name, self._rank = name, rank
 
     def drop_name(self, name: str) -> None:
-        """Remove ``name``, which belongs to another piece of memory, if it was read from an assignment."""
+        """Remove ``name`` if it was read from an assignment, because it belongs to another piece of memory."""
         if self._rank == ASSIGNED and self._name == name:
             self._name, self._rank = "", 0
 
@@ -79,7 +79,7 @@ class TrackedMemory:
 
     @property
     def name(self) -> str:
-        """The name in the program; empty if unknown."""
+        """The name that the program uses for this memory; empty if unknown."""
         x = self._tensor() if self._tensor is not None else None
         if x is not None and self._rank < ASKED:
             self.set_name(asked_name(x), ASKED)

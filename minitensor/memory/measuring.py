@@ -51,9 +51,9 @@ class Measure(Subscription):
     ``m.allocated``, ``m.peak``, ``m.allocations`` and ``m.extra_bytes`` are the figures of ``m.device``, as
     :class:`Bytes` describes them; ``m["cpu"]`` and ``m["gpu:sim"]`` are the :class:`Bytes` of any device.
 
-    On the host an allocation is a new storage. Gradients that a running backward has computed and not yet passed on
-    count for ``allocated`` and ``peak``, too. On a GPU an allocation is a block of the allocator, whose size is rounded
-    up, and temporary memory inside an operation counts, too.
+    On the host, an allocation is a new storage. Gradients that a running backward has computed and not passed on yet
+    count for ``allocated`` and ``peak``, but not as allocations. On a GPU, an allocation is a block of the allocator;
+    its size is rounded up, and temporary memory inside an operation counts, too.
     """
 
     def __init__(self, device: str) -> None:
@@ -107,10 +107,10 @@ class Measure(Subscription):
 
 
 def measure(device: Any = None) -> Measure:
-    """Measure the memory use of the ``with`` block. Measures may be nested; errors pass through.
+    """Measure the memory use of the ``with`` block. Measures may be nested. An error in the block is not caught.
 
     Args:
-        device: the device of ``m.allocated`` and the other figures; by default the device for new tensors.
+        device: the device of ``m.allocated`` and the other figures; by default, the device for new tensors.
 
     Raises:
         ValueError: if there is no such device.
@@ -119,7 +119,7 @@ def measure(device: Any = None) -> Measure:
 
 
 def name_of(op: str, device: Any) -> str:
-    """Return the full name of ``device``, or of the device for new tensors if it is None."""
+    """Return the full name of ``device``; None means the device for new tensors."""
     if device is None:
         return get_device()
     gpu = device_named(op, device)

@@ -1,8 +1,8 @@
 """Find the names of tensors in a program while it is observed.
 
 A name that the program set (``x.name = "weights"``) has priority. Otherwise the name is read from the source text: in
-``h = x @ w`` the result is called ``h``, and in ``h.add_(1.0)`` the written tensor is ``h``. Local variables of running
-functions are read only for a snapshot and at the start of a recording.
+``h = x @ w`` the result is named ``h``, and in ``h.add_(1.0)`` the written tensor is named ``h``. Local variables of
+running functions are read only for a snapshot and at the start of a recording.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Naming:
     def made(self, frame: FrameType | None) -> str:
         """Return the name of the variable to which the value computed in ``frame`` is assigned; empty if there is none.
 
-        If the function returns the value, the caller's variable is named.
+        If the function returns the value, this is the caller's variable.
         """
         while frame is not None:
             while is_engines(frame) and frame.f_back is not None:
@@ -86,7 +86,7 @@ _RETURNED = "\0returned"
 
 
 class _Assignments:
-    """The variables to which the expressions of a file are assigned, by position; on Python 3.10 by line only."""
+    """The variables to which the expressions of a file are assigned, by position; on Python 3.10, by line only."""
 
     def __init__(self, lines: list[str]) -> None:
         self._at: dict[tuple[Any, ...], str] = {}
@@ -153,9 +153,9 @@ def names_in_reach(frame: FrameType | None) -> Iterator[tuple[str, Tensor]]:
 def _locals_of(frame: FrameType) -> list[tuple[str, Tensor]]:
     values = frame.f_locals
     found = list(_named(values))
-    # Before Python 3.13, `frame.f_locals` is a copy, which the frame stores until it ends. It would keep tensors alive,
-    # so it is emptied unless the program uses it, too (`d = locals()`). Without such a use, the copy has three
-    # references: one from the frame, one from `values` and one from the call of getrefcount.
+    # Before Python 3.13, `frame.f_locals` is a copy, which is stored in the frame until the function ends. The copy
+    # would keep tensors alive, so it is emptied unless the program uses it, too (`d = locals()`). Without such a use,
+    # the copy has three references: one from the frame, one from `values` and one from the call of getrefcount.
     if isinstance(values, dict) and sys.getrefcount(values) <= 3:
         values.clear()
     return found

@@ -8,8 +8,9 @@
     ...
     >>> loss = step(x, w)        # prints the table; `step.table` is the object
 
-Profiling does not change values, versions, lifetimes, bytes or peak. Each event of the engine is counted for the line
-that emits it. Lines are not traced, because a trace function would keep the variables of the function alive.
+Profiling does not change values, versions, lifetimes, bytes or peak. Each event of the engine is counted for the
+function's line that is running at that moment. The profiler uses no trace function (``sys.settrace``), because a trace
+function would keep the variables of the function alive.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from minitensor.memory.measuring import Bytes, name_of
 #: The types of events that change the figures of a line.
 _COUNTED = (StorageCreated, StorageReleased, FlightChanged, AllocatorChanged, TensorCreated, TensorWritten)
 
-#: The text of the last row, which counts the events after the last line of the function.
+#: The text of the last row, which counts the events after the function's last line, when its variables are freed.
 RETURNED = "(on return)"
 
 
@@ -56,9 +57,9 @@ class ProfileRow:
         allocations: the number of allocations.
         allocated: the increase of the allocated bytes; negative if the line freed more than it allocated.
         peak: the maximum of the allocated bytes while the line ran, minus the allocated bytes at the start of the
-            function; None if the line emitted no events.
+            function; None if no event occurred while the line ran.
         written: the bytes written in place.
-        saved: the bytes of the tensors that the line's operations saved for backward. Saving stores a reference: it
+        saved: the bytes of the tensors that the line's operations saved for backward. Saving stores a reference, which
             allocates nothing, but prevents the tensor from being freed.
     """
 
@@ -80,10 +81,10 @@ class Table:
     """The memory use of one call of a function on one device, line by line.
 
     Attributes:
-        function, file: the names of the function and of the file that defines it; ``file`` is empty if it is unknown.
+        function, file: the names of the function and of the file that defines it; ``file`` is empty if unknown.
         device: the device whose bytes are counted.
-        rows: every line of the function, and a last row for the return. A line that runs several times has one row,
-            with the sums and the highest peak.
+        rows: one row for every line of the function, and a last row for the return. The row of a line that runs several
+            times has the sums and the highest peak.
         total: the figures of the whole call.
         error: the error that ended the call, as text; empty if the call returned.
     """
@@ -125,7 +126,7 @@ def _number(value: int) -> str:
 
 
 class LineProfiler(Subscription):
-    """Count the engine's events for each line of a function. The result is in ``table``."""
+    """Count the memory that the engine's events report for each line of a function. The result is in ``table``."""
 
     def __init__(self, name: str, code: CodeType, device: str) -> None:
         self._codes = frozenset(_with_inner(code))
@@ -166,7 +167,7 @@ class LineProfiler(Subscription):
         super().close()
 
     def _row(self) -> ProfileRow:
-        """Return the row of the function's line that is running; in a recursion, the line of the innermost call."""
+        """Return the row of the function's line that is running; in a recursion, of the line in the innermost call."""
         frame: Any = sys._getframe(2)
         while frame is not None and frame.f_code not in self._codes:
             frame = frame.f_back
@@ -211,13 +212,14 @@ def profile(function: Callable[..., Any] | None = None, /, *, device: Any = None
     """Wrap ``function`` so that each call prints a table of the memory use of its lines.
 
     The wrapped function has an attribute ``table``: the :class:`Table` of the last call, or None before the first call.
-    If a call raises an error, the table covers the events until then, and the error is raised as usual. Recursive calls
-    are counted in the table of the outermost call. The memory of other functions counts for the lines that call them.
+    If a call raises an error, the table covers the events up to the error, which is then raised as usual. Recursive
+    calls are counted in the table of the outermost call. The memory that other functions use is counted for the lines
+    that call them.
 
     Args:
-        function: a Python function or method. If it is omitted, as in ``@profile(show=False)``, a decorator is
-            returned.
-        device: the device whose bytes are counted; by default the device for new tensors when the call begins.
+        function: a Python function or method. If it is omitted, as in ``@profile(show=False)``, the result is a
+            decorator.
+        device: the device whose bytes are counted; by default, the device for new tensors when the call begins.
         show: True to print the table after each call.
 
     Raises:
@@ -280,11 +282,11 @@ def _describe(what: Any) -> str:
 
 @functools.cache
 def _forwarding(count: int, names: tuple[str, ...]) -> Callable[..., Any]:
-    """Return a function ``call(function, arguments)``, which takes all arguments from a list and calls ``function``.
+    """Return a function ``call(function, arguments)``, which removes all arguments from a list and calls ``function``.
 
-    The list is in reverse order. Its last ``count`` arguments are passed by position, the others by ``names``. During
-    the call neither the list nor the profiler refers to an argument, so an argument that the function deletes is freed
-    at once, as without the profiler.
+    The list is in reverse order. The ``count`` arguments at its end are passed by position, the others by ``names``.
+    During the call, neither the list nor the profiler refers to an argument, so an argument that the function deletes
+    is freed at once, as without the profiler.
     """
     if not all(name.isidentifier() and not keyword.iskeyword(name) for name in names):
         return lambda function, arguments: function(

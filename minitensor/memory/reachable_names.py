@@ -14,24 +14,24 @@ from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import share_memory
 
-#: The other frameworks that a report can cover: the name of the package, and the name in a sentence.
+#: The other frameworks that a report can cover: maps the name of the package to the framework's name in a sentence.
 _OTHERS = {"torch": "PyTorch", "paddle": "Paddle"}
 
-MOST_ENTRIES = 64  # the number of entries of a list, tuple or dict that are searched for tensors
+MOST_ENTRIES = 64  # only so many entries of a list, tuple or dict are searched for tensors
 
 
 def is_leaf(x: Tensor) -> bool:
-    """True if ``x`` is a leaf that needs a gradient."""
+    """True if ``x`` is a leaf that requires a gradient."""
     return type(peek(x)) is Leaf
 
 
 def memory_of(x: Tensor) -> Storage:
-    """Return the storage with the memory of ``x``; if ``x`` is an alias ``y.data``, the storage of ``y``."""
+    """Return the storage with the memory of ``x``. If ``x`` is an alias ``y.data``, this is the storage of ``y``."""
     return getattr(x._storage, "of", x._storage)
 
 
 class _Registered:
-    """A weak reference to a registered tensor, its name, and a description of its base."""
+    """A weak reference to a registered tensor, the tensor's name, and a description of its base."""
 
     __slots__ = ("ref", "name", "base")
 
@@ -41,7 +41,7 @@ class _Registered:
 
 
 class Sharing:
-    """The registered tensors, by the id of their storage."""
+    """The tensors that were registered, grouped by their storages."""
 
     def __init__(self) -> None:
         self._on: dict[int, dict[int, _Registered]] = {}
@@ -87,7 +87,7 @@ class Sharing:
         return f"`{name}`" if name else f"the tensor of shape {list(x._array.shape)}"
 
     def base_of(self, x: Tensor) -> str:
-        """Return a description such as "view of w"; "" if ``x`` shows a whole storage and is no alias."""
+        """Return a description such as "view of w"; "" if ``x`` covers a whole storage and is no alias."""
         registered = self._known(x)
         if registered is not None and registered.base:
             return registered.base
@@ -122,7 +122,7 @@ def _shares_bytes(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors in the arguments of a call and in the outer variables that the function uses, with names.
+    """Yield, with names, the tensors in the arguments of a call and in the outer variables that the function uses.
 
     If an argument or a variable is a list, tuple, dict or object, the tensors directly inside it are included.
     """
@@ -158,7 +158,7 @@ def others_in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping
 
 
 def _used_variables(function: Any, code: types.CodeType) -> list[tuple[str, Any]]:
-    """Return the names and values of the outer variables that a function uses."""
+    """Return the names and values of the non-local variables that a function uses."""
     found = []
     for name, cell in zip(code.co_freevars, getattr(function, "__closure__", None) or (), strict=False):
         try:

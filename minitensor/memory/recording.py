@@ -1,7 +1,7 @@
 """Record memory events in order: ``with memory.record() as recording: ...``.
 
-* Each event is a :class:`~minitensor.engine.device.memory_log.MemoryEvent` with a kind, bytes, operation and line, and
-  the name of the tensor in the program.
+* Each event is a :class:`~minitensor.engine.device.memory_log.MemoryEvent` with a kind, bytes, an operation, a line,
+  and the name that the program uses for the tensor.
 * A recording keeps the last ``limit`` events; ``dropped`` is the number of earlier events, which were discarded.
 * A recording keeps no tensor alive, because it contains only numbers, text and weak references. It does not change
   values, versions, lifetimes, bytes or peak.
@@ -27,8 +27,8 @@ from minitensor.memory.entries import ASSIGNED, SHOWN, RecordedEvent, TrackedMem
 from minitensor.memory.naming import Naming, names_in_reach
 from minitensor.memory.source_lines import Site, is_engines
 
-#: The first of the artificial addresses that a recording assigns to gradients in flight. Backward has computed these
-#: gradients and not yet passed them on, and they have no storage on the host. No address of a process is as high.
+#: The first of the artificial addresses that a recording assigns to gradients in flight: those that backward has
+#: computed on the host and not passed on yet, and which have no storage. No real address of a process is as high.
 IN_FLIGHT = 1 << 48
 
 
@@ -68,13 +68,16 @@ class Recording(engine_events.Subscription):
         return self._log.recorded
 
     def live(self, device: str) -> dict[int, MemoryEvent]:
-        """Return the known allocations on ``device`` that are alive, as events without line and time, by address."""
+        """Return the known allocations on ``device`` that were not freed yet, by address.
+
+        They are events without line and time.
+        """
         in_flight = [memory for group in self._flight.values() for memory in group]
         known = [*self._live.values(), *self._blocks.values(), *in_flight]
         return {memory.address: memory.as_event() for memory in known if memory.device == device}
 
     def memory_of(self, storage: Storage) -> TrackedMemory | None:
-        """Return the memory of ``storage``; None if no event concerned it."""
+        """Return the memory of ``storage``; None if this recording does not contain it."""
         return self._live.get(id(storage))
 
     def __enter__(self) -> Recording:
@@ -127,7 +130,7 @@ class Recording(engine_events.Subscription):
         self._storages += 1
         if type(storage) is not Storage:
             block = self._block_of(storage)
-            if block.storage:  # a sum of gradients has taken over the block of the first gradient
+            if block.storage:  # a sum of gradients now uses the block of the first gradient
                 key = block.device, block.address
                 block = self._blocks[key] = TrackedMemory(*key, block.size, block.requested)
             block.storage = self._storages
@@ -217,7 +220,7 @@ class Recording(engine_events.Subscription):
             for saved in saved_by(node):
                 memory, nbytes = self._of(saved.storage), saved.array.nbytes
                 if not memory.has_tensor and not memory.category:
-                    memory.category = "saved"  # no tensor uses it: it is a copy or a mask for backward
+                    memory.category = "saved"  # no tensor uses this memory, so it is a copy or a mask for backward
                 self._log.add(
                     RecordedEvent(
                         kind="save",
@@ -245,7 +248,7 @@ class Recording(engine_events.Subscription):
         size: int | None = None,
         op: str = "",
     ) -> None:
-        """Store an event that happened at ``frame``: one on ``memory``, or the ``event`` of a GPU's allocator."""
+        """Store an event that occurred at ``frame``: one about ``memory``, or the ``event`` of a GPU's allocator."""
         of: Any = memory if event is None else event
         if kind != "alloc":
             op = op or _operation(frame)
@@ -269,7 +272,7 @@ class Recording(engine_events.Subscription):
         )
 
     def _file(self, path: str) -> str:
-        """Return the file's name without its folder; empty for code that is not in a file."""
+        """Return the name of the file at ``path`` without its folder; empty if there is no such file."""
         name = self._files.get(path)
         if name is None:
             name = self._files[path] = os.path.basename(path) if os.path.exists(path) else ""
@@ -310,8 +313,8 @@ class Recording(engine_events.Subscription):
         if not name:
             return
         if not hasattr(frame.f_code, "co_positions"):
-            # Python 3.10 stores no columns, so every value computed on the line would get the name. Only the last one
-            # keeps it.
+            # Python 3.10 stores no columns, so every value computed on the line would get the name. Therefore, each
+            # value loses the name when the next one on this line gets it.
             code, instruction, _ = site = Site.of(frame)
             position = code, site.place.line, name
             if self._last is not None and self._last[0] == position and self._last[1] < instruction:
@@ -338,7 +341,7 @@ _open: list[Recording] = []
 
 
 def running() -> Recording | None:
-    """Return the recording that was opened last and is still open; None if there is none."""
+    """Return the last of the recordings that are open; None if none is open."""
     return _open[-1] if _open else None
 
 
@@ -346,7 +349,7 @@ def record(limit: int = 100_000) -> Recording:
     """Record the events of a ``with`` block; ``recording.events`` and ``recording.dropped`` can be read at any time.
 
     Args:
-        limit: the number of events that a recording keeps, about 300 bytes each; earlier events are dropped.
+        limit: the number of events that the recording keeps, at about 300 bytes each; earlier events are discarded.
 
     Raises:
         TypeError, ValueError: if ``limit`` is not an integer, or less than 1.

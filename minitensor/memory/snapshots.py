@@ -30,7 +30,7 @@ from minitensor.memory.measuring import name_of
 from minitensor.memory.naming import asked_name, names_in_reach
 from minitensor.memory.recording import Recording, running
 
-#: Incremented whenever the meaning of a key of :func:`snapshot` changes.
+#: The version of the format, incremented when the meaning of a key of :func:`snapshot` changes.
 SNAPSHOT_VERSION = 1
 
 
@@ -58,14 +58,15 @@ def dump_snapshot(path: str | os.PathLike[str], device: Any = None) -> None:
     """Write the memory of one device for PyTorch's viewer.
 
     Open the file at https://pytorch.org/memory_viz, or with ``python -m torch.cuda._memory_viz trace_plot FILE``. The
-    viewer shows names of tensors and operations in place of stack frames. Inside ``with memory.record():`` the file
-    contains the recorded events; otherwise it contains only the present state.
+    viewer shows names of tensors and operations in place of stack frames. If a recording (``with memory.record():``) is
+    open, the file contains the recorded events; otherwise it contains only the present state.
 
-    For a simulated GPU the file has the segments and blocks of the allocator. On the host, where the C library
-    allocates, every storage is a segment with one block, and gradients in flight have addresses from 2**48 on.
+    For a simulated GPU, the file has the segments and blocks of the allocator. On the host, where the C library
+    allocates, every storage is a segment with one block, and gradients that backward has not passed on yet have
+    addresses from 2**48 on.
 
     Args:
-        device: by default the device for new tensors.
+        device: by default, the device for new tensors.
 
     Raises:
         TypeError: if ``path`` is not a path; a number would be a file descriptor.
@@ -103,7 +104,7 @@ class _StorageSegments:
 
 
 def _with_segment(event: MemoryEvent) -> list[MemoryEvent]:
-    """Return ``event`` and, if it allocates or frees a block, the event of the block's segment, in their order."""
+    """Return ``event`` and, if it allocates or frees a block, also the event of the block's segment, in order."""
     if event.kind not in ("alloc", "free"):
         return [event]
     segment = MemoryEvent(f"segment_{event.kind}", event.address, event.size, event.size, time_us=event.time_us)
@@ -114,7 +115,7 @@ def _with_segment(event: MemoryEvent) -> list[MemoryEvent]:
 
 
 class _LiveObjects:
-    """The storages and tensors of the program that are alive, with their names."""
+    """The program's live storages and tensors, with their names."""
 
     def __init__(self, frame: FrameType | None, recording: Recording | None) -> None:
         self.recording = recording
@@ -123,7 +124,7 @@ class _LiveObjects:
         self._names: dict[int, list[str]] = {}
         self._savers: dict[int, list[dict[str, Any]]] = {}
         wanted = {*_with_subclasses(Tensor), *_with_subclasses(Storage), *_with_subclasses(Node)}
-        # There may be millions of objects, so their exact type is tested, which is faster than `isinstance`.
+        # There may be millions of objects, so first their exact type is tested, which is faster than `isinstance`.
         for each in [each for each in gc.get_objects() if type(each) in wanted]:
             if isinstance(each, Tensor):
                 if hasattr(each, "_storage"):
@@ -165,11 +166,11 @@ class _LiveObjects:
     # ---------- one storage ----------
 
     def names_of(self, x: Tensor) -> list[str]:
-        """Return the names of ``x``: first the name that the program set, then the variables that refer to ``x``."""
+        """Return the names of ``x``: ``x.name``, if the program set it, and then the variables that refer to ``x``."""
         return list(dict.fromkeys([*filter(None, [asked_name(x)]), *self._names.get(id(x), [])]))
 
     def name_of(self, storage: Storage) -> str:
-        """Return the recorded name of ``storage``, or the name of its largest named tensor; empty if it has neither."""
+        """Return the recorded name of ``storage``, or the name of the largest named tensor on it; "" without both."""
         shown = sorted(self._tensors.get(id(storage), []), key=lambda x: -x._array.size)
         names = [name for x in shown for name in self.names_of(x)]
         memory = self.recording.memory_of(storage) if self.recording is not None else None
@@ -206,7 +207,7 @@ class _LiveObjects:
     # ---------- one device ----------
 
     def ids(self, device: str) -> dict[int, int]:
-        """Return the numbers of the storages of ``device``, by address."""
+        """Return the numbers (``id``) of the storages on ``device``, by the address of their memory."""
         return {
             address_in(storage): self._numbers[id(storage)]
             for storage in self.storages
@@ -214,7 +215,7 @@ class _LiveObjects:
         }
 
     def live(self, device: str) -> dict[int, MemoryEvent]:
-        """Return the allocations on ``device`` that are alive, as events with names, by address."""
+        """Return the allocations on ``device`` that were not freed yet, as events with names, by address."""
         known = self.recording.live(device) if self.recording is not None else {}
         for storage in self.storages:
             if device_of(storage) == device and storage.nbytes:
@@ -233,7 +234,7 @@ def _with_subclasses(kind: type) -> Iterator[type]:
 
 
 def _savers(node: Node) -> Iterator[tuple[Storage, dict[str, Any]]]:
-    """Yield each storage that ``node`` saved for backward, with a description of the saved tensor."""
+    """Yield the storage of each tensor that ``node`` saved for backward, with a description of the saved tensor."""
     tensors = saved_by(node)
     if not tensors:
         return

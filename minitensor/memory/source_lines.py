@@ -1,7 +1,7 @@
 """Find the source line of an operation and the program's name for the tensor that it writes.
 
 Names are read from the source text and from the code and globals of a frame. The local variables of a frame are never
-read, because before Python 3.13 this would store a copy of them in the frame, which keeps tensors alive.
+read, because before Python 3.13 the frame would store a copy of them, which would keep tensors alive.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from minitensor.engine.core.storage import CallSite, engine_packages
 
 LONGEST = 40  # an expression with more characters is not shown
 
-#: Views that are attributes instead of calls.
+#: Attributes that return a view, so that no call appears in the source text.
 _VIEW_PROPERTIES = ("T",)
 
 
@@ -28,7 +28,7 @@ def is_engines(frame: FrameType) -> bool:
     return isinstance(package, str) and (engine_packages[package] or package.partition(".")[0] == "numpy")
 
 
-#: Packages whose code calls operations on behalf of the program, and the words for such a caller.
+#: Packages whose code calls operations for the program, and the words by which a report names such a caller.
 _CALLERS = (
     ("minitensor.optimizer", "an optimizer"),
     ("minitensor.torch.optim", "an optimizer"),
@@ -38,7 +38,7 @@ _CALLERS = (
 
 
 def caller_in_package(frame: FrameType | None) -> str:
-    """Return "a layer" or "an optimizer" if the program called one that called the operation; otherwise ""."""
+    """Return "a layer" or "an optimizer" if one of these, called by the program, ran the operation; otherwise ""."""
     found = ""
     while frame is not None and is_engines(frame):
         module = frame.f_globals.get("__name__", "")
@@ -50,7 +50,7 @@ def caller_in_package(frame: FrameType | None) -> str:
 class Site(NamedTuple):
     """A position in running code: the code, the instruction, and the global variables.
 
-    It must not be stored, because it keeps the global variables alive.
+    A site must not be stored, because it keeps the global variables alive.
     """
 
     code: CodeType
@@ -129,7 +129,7 @@ class Sources:
 
 
 def position_in(code: CodeType, instruction: int) -> tuple[Any, ...] | None:
-    """Return the position of an instruction, as :func:`position_of` does for a node; None before Python 3.11."""
+    """Return the position of an instruction in the form of :func:`position_of`; None before Python 3.11."""
     positions = getattr(code, "co_positions", None)
     if positions is None:
         return None
@@ -148,7 +148,7 @@ def _name_called(call: ast.Call) -> str:
 
 
 def _writes(called: str, op: str) -> bool:
-    """True if a call of the name ``called`` may be the in-place operation ``op``, which may have other names."""
+    """True if a call of ``called`` may be the in-place operation ``op``, which may have several names."""
     return called == op or (op.endswith("_") and called.endswith("_") and not called.startswith("_"))
 
 

@@ -1,4 +1,7 @@
-"""Transform tensors of pictures, like ``paddle.vision.transforms`` and ``torchvision.transforms``, also in place."""
+"""Transform pictures that are tensors, like ``paddle.vision.transforms`` and ``torchvision.transforms``.
+
+Most transforms can also work in place.
+"""
 
 import importlib
 

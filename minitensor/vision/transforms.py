@@ -1,8 +1,8 @@
 """Flip, crop, colour and normalize pictures, which are tensors of shape [..., channels, height, width].
 
-Paddle and torchvision share the names and arguments. Only minitensor has ``inplace``, except in ``normalize``, where
-torchvision has this argument, too. With ``inplace=False`` a function copies the picture and writes into the copy, so
-both settings run the same operations and return the same values.
+The functions have the names and arguments that Paddle and torchvision share. The argument ``inplace`` is an addition of
+minitensor, except in ``normalize``, where torchvision has it, too. With ``inplace=False``, a function copies the
+picture and writes into the copy, so both settings run the same operations and return the same values.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _check_picture(op: str, img: Any, channels: int | None = None) -> Any:
 
 
 def _target(op: str, img: Any, inplace: bool, channels: int | None = None) -> Any:
-    """Return the tensor to write: with ``inplace`` the picture, otherwise a copy of it."""
+    """Return the tensor to write: the picture itself if ``inplace`` is true, otherwise a copy."""
     inplace = checks.flag(op, "inplace", inplace)
     return _check_picture(op, img, channels) if inplace else _check_picture(op, img, channels).clone()
 
@@ -110,7 +110,7 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
 
 
 def adjust_brightness(img: Any, brightness_factor: float, inplace: bool = False) -> Any:
-    """Multiply every element by the factor, and limit the result to the range 0 to 1.
+    """Multiply every element by ``brightness_factor``, and limit the result to the range 0 to 1.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
@@ -125,8 +125,9 @@ def adjust_brightness(img: Any, brightness_factor: float, inplace: bool = False)
 
 
 def adjust_contrast(img: Any, contrast_factor: float, inplace: bool = False) -> Any:
-    """Multiply every element's distance from the mean grey of its picture by the factor, and limit the result to the
-    range 0 to 1.
+    """Multiply every element's distance from its picture's mean grey by ``contrast_factor``.
+
+    The result is limited to the range 0 to 1.
 
     Args:
         img: a picture of floats, of shape [..., 3, height, width]; the result has that shape.
@@ -141,8 +142,9 @@ def adjust_contrast(img: Any, contrast_factor: float, inplace: bool = False) -> 
 
 
 def adjust_saturation(img: Any, saturation_factor: float, inplace: bool = False) -> Any:
-    """Multiply every element's distance from the grey of its pixel by the factor, and limit the result to the range 0
-    to 1.
+    """Multiply every element's distance from the grey of its pixel by ``saturation_factor``.
+
+    The result is limited to the range 0 to 1.
 
     Args:
         img: a picture of floats, of shape [..., 3, height, width]; the result has that shape.
@@ -161,8 +163,8 @@ def color_jitter(
 ) -> Any:
     """Change brightness, contrast and saturation, in this order, by random factors.
 
-    A factor is between ``1 - s`` (at least 0) and ``1 + s``, where ``s`` is the argument of that name. The engine's
-    generator draws the factors; ``minitensor.seed`` seeds it.
+    Each factor is between ``1 - s`` (but at least 0) and ``1 + s``, where ``s`` is the argument ``brightness``,
+    ``contrast`` or ``saturation``. The engine's generator draws the factors; ``minitensor.seed`` seeds it.
 
     Args:
         img: a picture of floats, of shape [..., 3, height, width]; the result has that shape. If only the brightness
@@ -210,7 +212,7 @@ def normalize(img: Any, mean: Sequence[float], std: Sequence[float], inplace: bo
         mean, std: one number for each channel, or one for all.
 
     Raises:
-        ValueError: if there is neither one number nor one for each channel, or if a deviation is 0.
+        ValueError: if ``mean`` or ``std`` has neither one number nor one for each channel, or if a deviation is 0.
         TypeError: if ``img`` is not a tensor.
     """
     channels = _check_picture("normalize", img).shape[-3]
@@ -238,9 +240,9 @@ def _per_channel(out: Any, numbers: Sequence[float]) -> Any:
 def instance_normalize(img: Any, eps: float = 1e-5, inplace: bool = False) -> Any:
     """Normalize each channel of each picture to mean 0 and variance 1, as style transfer networks do with features.
 
-    If the picture needs no gradient, the function allocates only two numbers for each channel besides the result. If it
-    needs one, use ``nn.functional.instance_norm``: here backward raises an error, because the function overwrites
-    elements that the gradient of the variance needs.
+    If the picture requires no gradient, the function allocates only a few numbers for each channel besides the result.
+    If the picture requires a gradient, use ``nn.functional.instance_norm`` instead: backward of this function raises an
+    error, because the function overwrites elements that the gradient of the variance needs.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.

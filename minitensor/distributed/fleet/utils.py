@@ -1,4 +1,4 @@
-"""``paddle.distributed.fleet.utils``: free the saved tensors of a part of the network, and recompute it in backward."""
+"""``paddle.distributed.fleet.utils``: recompute a part of a network in backward, instead of keeping saved tensors."""
 
 from minitensor.engine.autograd.recomputing import recompute
 
