@@ -2,8 +2,8 @@
 
 * ``messages.js``: the recorded messages of ``facts/messages.json``, each with its cause from ``book/causes.json``.
 * ``sections.js``: the text of every section of every page, and the terms of the glossary. The text excludes the code of
-  cells, the text of pictures, and the menus around the content. Rows of tables are separate from prose, so that they
-  count less and an excerpt is prose if possible.
+  cells, the text of pictures, and the menus around the content. Rows of tables are separate from prose, so that the
+  search can count them less, and can show prose as the excerpt of a section unless a row fits the query better.
 
 Both files are scripts that set a variable, because a page that is opened from the disk can load scripts, but no data
 files. ``theme/js/finder`` searches the variables. The book does not use Sphinx's search, because that does not find
