@@ -336,8 +336,8 @@ spell("take_along_dim", "take_along_axis", "input, indices, dim=None", renamed={
       grad_name="GatherBackward0")  # fmt: skip
 spell("scatter", "put_along_axis", "input, dim, index, src", renamed={"values": "src"},
       takes=_SCATTERED.format("arr", "indices", "values"),
-      doc="arr, with values at the elements that indices lists along axis; an element that is listed more than once "
-      "gets the last of its values.",
+      doc="arr, with values at the elements that indices lists along axis; if an element is listed more than once, the "
+      "last value remains.",
       prologue=f"need_same_ndim('scatter', index, src)\n"
             f"{_index('scatter', 'arr, values', 'same_dtype', 'indices')}\n{_EXACT}",
       grad_name="ScatterBackward0")  # fmt: skip

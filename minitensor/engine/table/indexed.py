@@ -52,8 +52,8 @@ op("scatter", indexed.scatter, "x index updates",
 # ---------- elements that several indices select together ----------
 
 op("index_put", indexed.index_put, "x rows value",
-   "x, with value (broadcast) assigned to the elements that indices, a tuple of index tensors or masks, selects; if "
-   "accumulate is true, value is added to them instead.",
+   "x, with value (broadcast) assigned to the elements that indices selects; if accumulate is true, value is added to "
+   "these elements instead. indices is a tuple of index tensors or masks.",
    takes="x any; index tensors are broadcast together, a mask has the shape of the dimensions that it indexes; "
    "value is broadcast to the selected elements",
    arguments=("accumulate=False", "depth"), prepare=indexed.index_put_arguments, promote=(), elementwise=False,

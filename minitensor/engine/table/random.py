@@ -38,9 +38,8 @@ _fill("log_normal", kernels.log_normal,
 _fill("normal", kernels.normal, "Numbers from the normal distribution with this mean and standard deviation (std).",
       kernels.normal_arguments, "mean=0.0", "std=1.0", refuses=("ValueError: for std below 0.", _FLOATS))  # fmt: skip
 _fill("random", kernels.random,
-      "Integers from from_ (included) to to (excluded). If only from_ is given, it is the excluded end, and the "
-      "integers start at 0. If neither is given, they start at 0 and end where the dtype no longer holds every "
-      "integer.",
+      "Random integers, at least from_ and below to. If only from_ is given, they are at least 0 and below from_. If "
+      "neither is given, they start at 0 and end where the dtype no longer holds every integer.",
       kernels.random_arguments, "from_=0", "to=None", "generator=None",
       signature="x, from_=0, to=None, *, generator=None", namespaces="T",
       refuses=("ValueError: for from_ that is not below to.",))  # fmt: skip
