@@ -77,7 +77,7 @@ class GradientPropagation(Protocol):
         """
 
     def keep(self, g: Any) -> None:
-        """Count another reference to ``g``: it is returned as a result of the pass, although it is also passed on."""
+        """Count another reference to ``g``, which is both a result of the pass and passed on to inputs."""
 
     def release(self, g: Any) -> None:
         """Drop a reference to ``g``, to which the rules of its node have been applied."""

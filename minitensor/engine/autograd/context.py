@@ -200,7 +200,7 @@ def written_by(x: Tensor) -> str:
 
 
 class PyLayerContext:
-    """The ``ctx`` that passes state from forward to backward, also as attributes, except for inputs and outputs.
+    """The ``ctx`` that passes state from forward to backward. Its attributes must not be inputs or outputs.
 
     In forward: :meth:`save_for_backward`, :meth:`mark_dirty`, :meth:`mark_non_differentiable`,
     :meth:`set_materialize_grads`. In backward: :meth:`saved_tensor`.
@@ -276,7 +276,7 @@ class PyLayerContext:
             call.constants.append(x)
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Choose what backward gets for an output without a gradient: zeros if ``value`` (the default), else None."""
+        """Choose the gradient that backward gets for an output without one: zeros if ``value`` is True, else None."""
         self._running_call("set_materialize_grads")
         if not isinstance(value, bool):
             raise TypeError(f"{self._layer.__name__}: set_materialize_grads takes True or False, not {shown(value)}")

@@ -110,7 +110,11 @@ class Repeatable:
         return placeholders
 
     def again(self, tensors: tuple[Tensor, ...]) -> list[Tensor]:
-        """Run the function again, recorded; raise RuntimeError if a tensor that it reads was written since forward."""
+        """Run the function again and record it; raise RuntimeError if a tensor that it reads was written since forward.
+
+        Returns:
+            The tensors among the results.
+        """
         for storage, version in self.read:
             now = storage()
             if now is not None and now.version != version:
@@ -154,7 +158,7 @@ class Repeatable:
 
     @contextlib.contextmanager
     def _drawing_again(self) -> Iterator[None]:
-        """Draw the random numbers of the first run in the block, if ``draws_again`` was true; restore the generator."""
+        """If ``draws_again`` was true, draw the random numbers of the first run in the block; restore the state after."""
         if self.drawn is None:
             yield
             return

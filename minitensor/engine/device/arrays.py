@@ -62,7 +62,10 @@ def owner_of(array: Array) -> Array:
 
 
 def as_array(value: Any) -> Array:
-    """Return an array unchanged, and a scalar, which numpy returns in place of an array without dimensions, as one."""
+    """Return a scalar as an array without dimensions, and an array unchanged.
+
+    numpy's functions return scalars in place of arrays without dimensions.
+    """
     return asarray(value) if isinstance(value, (generic, float)) else value
 
 

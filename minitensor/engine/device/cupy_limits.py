@@ -56,7 +56,7 @@ def refuse_overlap(target: np.ndarray, value: np.ndarray) -> None:
 
 
 def refuse_conflict(found: np.ndarray, assigned: np.ndarray) -> None:
-    """Raise ValueError if an index assigned two different values to one position: a device has no fixed order.
+    """Raise ValueError if an index assigned different values to one position: a device assigns in no fixed order.
 
     Args:
         found: the values that the index reads after the assignment.

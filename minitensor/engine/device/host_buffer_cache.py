@@ -108,7 +108,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         cpu_peaks.settle()
         buffer_cache.trim(max(cpu_peaks.ever - cpu_meter.allocated - nbytes, 0))
         memory = np.empty(nbytes, np.uint8)
-    # The array of bytes is the base of the returned array and of all its views; the loan is the base of this array.
+    # The base of the returned array and of all its views is the array of bytes, and the base of that array is the loan.
     return np.ndarray(shape, dtype, np.asarray(Loan(memory)))
 
 

@@ -181,7 +181,7 @@ def _combine(ufunc: Any, flat: Array, values: Array) -> tuple[Array, Array]:
 
 
 def turns_of(flat: Array) -> list[Array]:
-    """Divide the indices into ``flat`` into groups: the k-th group has the k-th occurrence of every position."""
+    """Return groups of indices into ``flat``: the k-th group contains the k-th occurrence of every position."""
     order = np.argsort(flat, kind="stable")
     in_order = flat[order]
     new = np.ones_like(flat, dtype=np.bool_)

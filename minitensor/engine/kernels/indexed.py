@@ -110,7 +110,7 @@ def last_of_each(places: Array) -> Array:
 
 
 def turns_that_stay(array: Array, index: Any) -> tuple[Array, Array]:
-    """Number the elements of ``array[index]``; return the numbers, and which of them stays at each one's position.
+    """Number the elements of ``array[index]``; return the numbers and, for each element, the highest at its position.
 
     If an assignment ``array[index] = values`` lists a position twice, the value with the highest number stays.
     """
