@@ -158,7 +158,7 @@ class Repeatable:
 
     @contextlib.contextmanager
     def _drawing_again(self) -> Iterator[None]:
-        """If ``draws_again`` was true, draw the random numbers of the first run in the block; restore the state after."""
+        """Draw the random numbers of the first run again in the block, unless ``draws_again`` was false."""
         if self.drawn is None:
             yield
             return
