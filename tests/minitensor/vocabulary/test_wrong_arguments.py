@@ -147,7 +147,7 @@ def test_there_are_thousands_of_calls_with_wrong_arguments():
         (lambda: torch.ones(2).dot("a"), r"dot\(\): argument 'tensor' \(position 2\) must be Tensor, not str"),
         (lambda: torch.ones(2).mv("a"), r"mv\(\): argument 'vec'"),
         (lambda: torch.ones(2).unflatten(0, 1), r"unflatten\(\): argument 'sizes' .* must be tuple of ints, not int"),
-        (lambda: mt.ones([2]).multigammaln(10**30), "p must be at most 10,000"),
+        (lambda: mt.ones([2]).multigammaln(10**30), "p, the number of terms, must be at most 10,000"),
         (lambda: mt.optimizer.lr.NoamDecay(4, 3).step(-3), "NoamDecay: the step must be at least 0, not -3"),
         (lambda: torch.utils.data.SubsetRandomSampler(memoryview(b"a")), "indices must be a sequence of indices"),
     ],
