@@ -49,7 +49,7 @@ class BuiltPage:
         """Return the heading of the page, for example "3. Views"."""
         return self.body.h1.get_text(strip=True)
 
-    @property
+    @cached_property
     def questions(self) -> list[Tag]:
         """Return all predictions of the page, in order."""
         return self.body.select("predict-first")

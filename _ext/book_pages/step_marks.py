@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from bs4 import BeautifulSoup
@@ -165,8 +166,9 @@ def pairs(found: Iterable[tuple[Any, Any, bool]]) -> Iterator[tuple[Any, Any]]:
     yield from ((mark, None) for left in waiting.values() for mark in left)
 
 
+@lru_cache(maxsize=32)  # more than the stages of a page; several marks refer to each stage
 def trace_of(html: str) -> Trace:
-    """Return the recording in the HTML of a stage."""
+    """Return the recording in the HTML of a stage. Its callers share it, and must not change it."""
     shown = BeautifulSoup(html, "html.parser").select_one("memory-stage > script")
     recorded: Trace = json.loads(shown.string)
     return recorded

@@ -5,9 +5,10 @@
         ...
         figure = allocator_map.show(recording)
 
-or, for the allocator alone, ``allocator_map.show(log)`` with a ``MemoryLog``. The figure starts from the allocator's
-present state and undoes the events. Therefore early events may be missing, but the figure must be made before more
-memory is allocated. A list of events needs no allocator if it contains the events of the segments.
+For an allocator that is used without a recording, call ``allocator_map.show(log)`` with its ``MemoryLog``. The figure
+starts from the allocator's present state and undoes the events. Therefore the log need not contain the earliest events,
+but the figure must be made before more memory is allocated. A list of events that contains the allocation of every
+segment can be shown without an allocator.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def _allocator_of(source: Any, device: str) -> CachingAllocator | None:
 
 
 def _parts_of(say: str, event: MemoryEvent, totals: tuple[int, int]) -> tuple[str, ...]:
-    """Split a sentence at the amounts that the page knows from the event, so that many events share the other parts.
+    """Split a sentence at its amounts. The page has the amounts in its event, so many events share the other parts.
 
     Args:
         say: the sentence of the event.
@@ -133,7 +134,7 @@ def _parts_of(say: str, event: MemoryEvent, totals: tuple[int, int]) -> tuple[st
 
 
 def _makers(source: Any, events: list[MemoryEvent]) -> dict[int, MemoryEvent]:
-    """Return the event that made each block, by address. A log keeps these events when it drops them from its list."""
+    """Return the event that made each block, by address. A log keeps those of live blocks."""
     live = getattr(source, "live", {})
     made = dict(live(events[0].device) if callable(live) else live)
     made.update((event.address, event) for event in events if event.kind == "alloc")
@@ -183,7 +184,10 @@ class _Memory:
             self._add(event.address, event.size, "")
 
     def apply(self, event: MemoryEvent, following: MemoryEvent | None) -> dict[str, Any]:
-        """Apply ``event``, and describe it by segment and offset. ``following`` shows the pool of a new segment."""
+        """Apply ``event``, and describe it by segment and offset.
+
+        The pool of a new segment is known from the size of the block that ``following``, the next event, allocates.
+        """
         entry: dict[str, Any] = {"do": event.kind, "bytes": event.size}
         if event.kind in ("alloc", "oom") and event.requested != event.size:
             entry["asked"] = event.requested

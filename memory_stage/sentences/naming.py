@@ -114,7 +114,7 @@ def _array(done: FinishedStep, fact: Named) -> Text:
 
 
 def _storages_of(done: FinishedStep, named: Sequence[Named]) -> Text:
-    """Return a phrase for the old and the new storages of tensors that no operation made, such as deep copies."""
+    """Return a phrase that lists the storages of tensors that no operation made: first the old ones, then the new."""
     storages = list(dict.fromkeys(fact.tensor.storage.root for fact in named))
     made = {fact.storage for fact in done.all(Allocated)}
     new = [storage for storage in storages if storage in made]

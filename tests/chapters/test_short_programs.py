@@ -85,7 +85,7 @@ def test_the_record_has_every_program_for_every_framework(key):
     assert key == f"{record['library']} {record['version']}"
     longer = next(iter(record["counts"].values()))
     short = [verdict(record["answers"]["; ".join(program)], names) for program, names in LEAF_NOT_WRITTEN]
-    for kind in ("right", "refused", "wrong"):  # the longer programs include these
+    for kind in ("right", "refused", "wrong"):  # these counts are of more programs, so none is lower
         assert longer["leaf kept"][kind] >= short.count(kind)
     assert "/" not in json.dumps(record["answers"])  # no path of the machine that recorded them
 
@@ -111,7 +111,7 @@ def test_two_records_agree_on_which_frameworks_are_right_about_a_write_through_a
         assert (verdict(record["answers"][text], names) == "right") == there
 
 
-def test_minitensor_is_right_about_an_overlap_that_pytorch_reads_after_writing():
+def test_minitensor_is_right_where_pytorch_reads_elements_that_the_same_copy_has_overwritten():
     there = RECORDS["torch 2.13.0"]["answers"]["; ".join(map(str, OVERLAP))]
     names = meant(OVERLAP)
     assert verdict(there, names) == "wrong" and not np.allclose(there["b"], names["b"].real)

@@ -112,5 +112,5 @@ class _PaddleGraphs:
 
 
 def _is_parameter(saved: SavedState) -> bool:
-    """True if a saved tensor is a leaf that requires a gradient, and not the result of the call."""
+    """True if a saved tensor is a leaf that requires a gradient, and was not saved as the operation's result."""
     return saved.state.requires_gradient and not saved.state.maker and not saved.role.startswith("out")

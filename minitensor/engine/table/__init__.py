@@ -1,9 +1,9 @@
 """The derivative table: one row for every differentiable operation.
 
 A row defines how an operation is computed and, for each input, how the gradient ``g`` of the result becomes the
-gradient of that input. *Backward needs the names in a rule*: an input, the result ``out``, the input's ``shape``, or a
-plain argument. These names determine which values are saved, which are copied first if the operation works in place,
-and which later writes make a saved value stale. Nothing else determines this.
+gradient of that input. *Backward needs the values that a rule names*: an input, the result ``out``, the input's
+``shape``, or a plain argument. These names determine which values are saved, which are copied first if the operation
+works in place, and which later writes make a saved value stale. Nothing else determines this.
 
     sin        x: g * cos(x)                needs its input: in place, that input is copied first
     exp        x: g * out                   needs its result: free in place

@@ -21,7 +21,7 @@ def _fill(name: str, forward: Callable[..., Any], doc: str, prepare: Callable[..
 _fill("bernoulli", kernels.bernoulli, "Every element becomes 1 with probability p (a number or a tensor), else 0.",
       kernels.bernoulli_arguments, "p=0.5", refuses=("ValueError: for p that is not a probability.",))  # fmt: skip
 _fill("cauchy", kernels.cauchy,
-      "Numbers from the Cauchy distribution around loc; scale is half the width of its density at half the maximum.",
+      "Numbers from the Cauchy distribution around loc; scale is half the width of the peak at half its height.",
       kernels.cauchy_arguments, "loc=0", "scale=1",
       refuses=("ValueError: for scale that is not above 0.", _FLOATS))  # fmt: skip
 _fill("exponential", kernels.exponential, "Numbers from the exponential distribution of rate lam (mean 1 / lam).",
@@ -38,8 +38,8 @@ _fill("log_normal", kernels.log_normal,
 _fill("normal", kernels.normal, "Numbers from the normal distribution with this mean and standard deviation (std).",
       kernels.normal_arguments, "mean=0.0", "std=1.0", refuses=("ValueError: for std below 0.", _FLOATS))  # fmt: skip
 _fill("random", kernels.random,
-      "Random integers, at least from_ and below to. If only from_ is given, they are at least 0 and below from_. If "
-      "neither is given, they start at 0 and end where the dtype no longer holds every integer.",
+      "Random integers n with from_ <= n < to. If only from_ is given, 0 <= n < from_. If neither is given, they start "
+      "at 0 and end where the dtype no longer holds every integer.",
       kernels.random_arguments, "from_=0", "to=None", "generator=None",
       signature="x, from_=0, to=None, *, generator=None", namespaces="T",
       refuses=("ValueError: for from_ that is not below to.",))  # fmt: skip

@@ -215,7 +215,7 @@ class Terminal:
         return True
 
 
-def test_only_a_terminal_without_the_variable_no_color_gets_colours(monkeypatch, capsys):
+def test_colours_are_printed_only_to_a_terminal_and_only_if_the_variable_no_color_is_not_set(monkeypatch, capsys):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert one_screen.are_colours_wanted(Terminal()) and not one_screen.are_colours_wanted(sys.stderr)
@@ -369,7 +369,7 @@ def test_a_part_of_the_run_that_cannot_be_drawn_is_refused_before_the_program_ru
     assert not (tmp_path / "why.html").exists()
 
 
-def test_the_option_stage_runs_no_second_run_without_a_fault_or_in_several_processes(tmp_path):
+def test_the_program_runs_no_second_time_for_a_stage_if_there_is_no_fault_or_several_processes(tmp_path):
     (tmp_path / "program.py").write_text("import torch\nprint(torch.ones(1).add_(1))\n")
     done = command(tmp_path, "-m", "memory_stage", "explain", "--stage", "why.html", "program.py")
     assert done.returncode == 0 and done.stdout == "tensor([2.])\n" and not (tmp_path / "why.html").exists()
@@ -467,7 +467,7 @@ def test_the_logs_of_a_long_training_take_little_memory(tmp_path):
     assert watched - plain < 100e6 and watched - begun < max(0.05 * plain, 20e6)
 
 
-def test_the_logs_of_a_longer_training_have_no_more_entries(monkeypatch):
+def test_the_logs_of_a_long_training_have_as_many_entries_as_those_of_a_short_one(monkeypatch):
     from memory_stage.watch import node_log, write_log
 
     monkeypatch.setattr(node_log, "MOST_ENTRIES", 500)

@@ -369,7 +369,7 @@ def test_the_sentence_about_an_operation_of_an_earlier_cell_calls_it_earlier():
 
 
 def test_the_effect_of_a_write_on_saved_tensors_is_always_mentioned():
-    """The programs are of every kind. Some of their sentences reach the limit of words."""
+    """The sentences that reach the limit of words, and are therefore shortened, mention the effect, too."""
     for policy in ("2.6", "copy_on_write"):
         for source in [*PROGRAMS.values(), *map(fuzz.program, range(40))]:
             mt.seed(0)

@@ -27,8 +27,8 @@ def boxes(svg: str) -> dict[tuple[str, str], tuple]:
 
 
 def shown(trace: dict, number: int, width: int) -> list[dict[tuple, tuple]]:
-    """Return the boxes of each step of a variant, or of every eighth step of a long program. A tensor that moves to
-    another storage has two boxes.
+    """Return the boxes of each step of a variant, or of every eighth step of a long program. If a tensor
+    moves to another storage, its box there counts as a different one.
     """
     variant, storage_of, found = trace["variants"][number], {}, []
     for step, happened in enumerate([{"events": variant.get("before", [])}, *variant["steps"]]):
@@ -73,7 +73,7 @@ def test_nothing_moves_horizontally_and_the_vertical_order_never_changes(name):
         for number in range(len(trace["variants"])):
             steps = shown(trace, number, width)
             seen += sum(map(len, steps))
-            # The box of a storage is as wide as its cells. Below 580 px, the arrows at its right need additional space.
+            # The box of a storage is as wide as its cells. In a narrow picture it also changes with the arrows.
             across = ("tensor", "saved", "node", *(("storage",) if width > 500 else ()))
             assert moved_across(steps, across) == [], f"at {width}px"
             assert changed_order(steps, ("storage",)) == [], f"at {width}px"
@@ -91,7 +91,7 @@ def test_the_check_notices_a_move_and_a_change_of_order():
 
 @pytest.mark.parametrize("name", [name for name in pages.NAMES if name not in ("branches", "many-tensors")])
 def test_nothing_moves_between_two_steps_of_backward(name):
-    """If nothing has to be folded, the first step of backward has the space for all steps of backward."""
+    """Unless parts are folded, the first picture of backward reserves the space that the later ones need."""
     trace = pages.trace(name)
     for width in WIDTHS:
         for number, variant in enumerate(trace["variants"]):

@@ -1,4 +1,4 @@
-"""Test modes that each thread has for itself, counters that threads share, and operations that run at the same time."""
+"""Test threads: each has modes of its own, all share the counters, and their operations may run at the same time."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_gradients_that_several_threads_compute_for_one_leaf_are_all_added():
     assert kept.inplace_version == TURNS * THREADS
 
 
-def test_the_first_gradient_of_a_leaf_is_not_lost_if_two_threads_add_one():
+def test_no_gradient_is_lost_if_two_threads_add_the_first_gradients_of_a_leaf():
     for _ in range(TURNS):
         w = torch.ones(2, requires_grad=True)
         in_threads(*[lambda w=w: (w * 3).sum().backward()] * 2)

@@ -1,7 +1,7 @@
-"""Test expressions of a tensor of 16-bit floats and a Python number, which each framework rounds or refuses.
+"""Test expressions of a tensor of 16-bit floats and a Python number: each framework rounds or refuses the number.
 
-The record has every expression with 14 numbers. PyTorch multiplies and divides in float32; before other operations it
-rounds the number to 16 bits. Paddle rounds the number before all operations.
+The record has the answer of each expression for each of 14 numbers. PyTorch multiplies and divides in float32; before
+other operations it rounds the number to 16 bits. Paddle rounds the number before all operations.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RECORD = {
 DIFFERENT = {
     # PyTorch also rounds the logarithm to 16 bits.
     "torch.xlogy(x, n)": "value",
-    # A negative slope is refused, because the gradient is computed from the sign of the result.
+    # minitensor refuses a negative slope, because it computes the gradient from the sign of the result.
     "torch.nn.functional.leaky_relu(x, n)": "refusal",
     "torch.nn.functional.elu(x, n)": "refusal",
     # With an infinite beta the result is the limit.

@@ -61,8 +61,8 @@ def test_the_loss_and_the_gradients_equal_those_of_normal_operations_bit_for_bit
 
 
 def test_only_recomputing_keeps_fewer_bytes_between_forward_and_backward(steps):
-    """Backward of a block needs the outputs of sigmoid and ReLU, with an in-place ReLU, too. Recomputing a block needs
-    only the input of the block.
+    """Backward of a block needs the outputs of sigmoid and ReLU, even if the ReLU is in place. Recomputing a block
+    needs only its input.
     """
     held = {way: found[2] for way, found in steps.items()}
     outputs = BLOCKS * ACTIVATION

@@ -26,7 +26,7 @@ FONTS = {
     "DejaVu": ("DejaVu Sans", "DejaVu Sans Mono"),
     "Noto CJK": ("Noto Sans CJK SC", "Noto Sans Mono CJK SC"),
 }
-#: Fonts with Chinese characters, at least one for each system. Without one, a browser draws boxes of another width.
+#: Fonts with Chinese characters, at least one for each system. Without one, a browser draws an empty box for each.
 CHINESE = ("PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", "WenQuanYi Micro Hei")
 #: Maps a name to the zoom of the page and the font size of its root element.
 SIZES = {"100 %": (1, "100%"), "200 % zoom": (2, "100%"), "200 % text": (1, "200%")}
@@ -156,7 +156,8 @@ def faults(page: Page, look: Look, scroller: str = "") -> list[str]:
     """Return the faults in the layout of stages and figures; for a page of the book, also those of its other text.
 
     Args:
-        scroller: selects the element in which a running notebook program shows the notebook, whose text is checked too.
+        scroller: for JupyterLab and Notebook, the selector of the element that contains the notebook. Its text is
+            checked, too.
     """
     how = {"moment": look.moment, "isOurs": look.place == "page", "scroller": scroller}
     return page.evaluate(f"how => {{ {FAULTS}; return faultsOfLayout(how); }}", how)
