@@ -1,4 +1,4 @@
-"""Measure peak bytes and times on a CUDA device, beside CuPy and PyTorch: ``python -m benchmarks.gpu``.
+"""Measure peak bytes and times of minitensor, CuPy and PyTorch on a CUDA device: ``python -m benchmarks.gpu``.
 
 The figures are written to ``facts/gpu.json``, with the card, its driver, the versions, the command and the date. If
 there is no CUDA device, nothing is written. minitensor needs CuPy on such a device, so CuPy is always measured; PyTorch
@@ -41,14 +41,14 @@ BATCH, WIDTHS = 512, (1024, 2048, 2048, 10)
 
 
 class Library:
-    """Functions of a library that wait for the device, return the bytes in use and their peak, and reset the peak."""
+    """Functions of a library: wait for the device, return the bytes in use, reset their peak, and return their peak."""
 
     def __init__(self, wait: Callable[[], Any], used: Callable[[], int], reset: Callable[[], Any], peak: Any) -> None:
         self.wait, self.used, self.reset, self.peak = wait, used, reset, peak
 
 
 def measure(library: Library, work: Callable[[], Any]) -> dict[str, Any]:
-    """Return the seconds of ``work``, and its peak bytes and the bytes that it keeps, beyond those in use before it."""
+    """Return the seconds of ``work``, its peak bytes and the bytes it keeps, each without the bytes in use before."""
     for _ in range(3):  # the first calls compile kernels and fill the allocator's cache
         work()
     library.wait()

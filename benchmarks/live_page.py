@@ -1,9 +1,10 @@
-"""Measure Python in the page until its first answer: ``python -m benchmarks.live_page``.
+"""Measure how long Python in the page takes to give its first answer: ``python -m benchmarks.live_page``.
 
-The comparison is a bare Pyodide with numpy. Rounds alternate between the two: each loads its files from this machine
-into a worker of a fresh window of headless Chromium. The answer of the book's Python is a recorded stage of
-five lines, and that of the bare Pyodide is a sum in numpy. The output has seconds, bytes as a server sends them, and
-ratios: median, lowest and highest of the rounds. ``--record`` also writes ``facts/live-page.json``.
+It is compared with a bare Pyodide with numpy. Every round measures both, and they take turns to be first. Each loads
+its files from this machine into a worker of a fresh window of headless Chromium. The answer of the book's Python is a
+recorded stage of five lines, and that of the bare Pyodide is a sum in numpy. The output has the seconds, the ratio of
+the seconds (median, lowest and highest of the rounds), and the compressed bytes that a server sends, with their ratio.
+``--record`` also writes ``facts/live-page.json``.
 
 This needs playwright, a Chromium and the files that `tools/live.py` fetches. If one is missing, a message names it.
 """
@@ -43,7 +44,7 @@ y.sum().backward()
 '''
 answer = str(len(stage.record(program).data["variants"][0]["steps"]) >= 5)
 """
-#: Maps each of the two to its program, its wheels beside Pyodide (by their keys in live.json), and its right answer.
+#: Maps each of the two to its program, the keys of its wheels in live.json (without Pyodide), and its right answer.
 CONTESTANTS = {"bare": (BARE, ["numpy"], "6.0"), "ours": (OURS, ["numpy", "minitensor"], "True")}
 
 _WORKER = """

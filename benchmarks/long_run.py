@@ -6,7 +6,7 @@ figures and writes them to ``_build/bench/long_run.json``; with ``--record`` als
 only on Linux.
 
 The training writes in place in several lines, allocates storages in each iteration, and clips its gradients, so that
-all logs of the watch grow.
+all logs of `explain` grow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measure the cost of devices, counters and events for an operation, without and with a listener.
+"""Measure how much time devices, counters and events add to an operation, without and with a listener.
 
 ``python -m benchmarks.memory_costs`` times the cases of :mod:`benchmarks.rows.dispatch` in three engines, alternately
 and in fresh processes: the present engine; a copy without the lines that check the device (``DEVICES`` lists them); and
@@ -6,8 +6,8 @@ a copy that also lacks the lines that count and emit events (``COUNTERS_AND_EVEN
 again, in this process, with a listener.
 
 If there is a git history, ``--against REVISION`` also times the engine of an older revision. 1b8f645 is the last
-revision without devices. It counted and emitted the same events, so the difference is the cost of the later code; but
-it did not record which operation saved a tensor, which also costs time.
+revision without devices. It counted and emitted the same events, so the difference is the cost of the later code. A
+part of that cost is not due to devices: the older engine did not yet record which operation saved a tensor.
 
 Each figure is the fastest burst of all rounds, because load on the machine only adds time.
 """
@@ -102,7 +102,7 @@ COUNTERS_AND_EVENTS: Cuts = {
 
 
 def engines(folder: Path, revision: str | None) -> dict[str, Path]:
-    """Copy each engine and these benchmarks into a folder, and return the folders by a description of the engine."""
+    """Copy each engine and these benchmarks into a folder, and map a description of each engine to its folder."""
     folders = {"with": folder / "with", "no devices": folder / "no_devices", "bare": folder / "bare"}
     for path in folders.values():
         shutil.copytree(ROOT / "minitensor", path / "minitensor", ignore=shutil.ignore_patterns("__pycache__"))

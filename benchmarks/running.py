@@ -69,7 +69,7 @@ def measure(name: str, libraries: Iterable[Library], rounds: int) -> Measured:
     """Measure a subject. Each round begins with another library, and a library that has failed is not run again.
 
     Raises:
-        SystemExit: if minitensor or numpy fails, or if the numbers of a library differ from those of minitensor.
+        SystemExit: if minitensor or numpy fails, or if the results of a library differ from those of minitensor.
     """
     subject = importlib.import_module(f"benchmarks.rows.{name}")
     programs = subject.FIGURES if hasattr(subject, "FIGURES") else subject.PROGRAMS

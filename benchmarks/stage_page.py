@@ -81,7 +81,7 @@ _LISTEN = """() => {
 
 
 def five_stages() -> list[dict[str, Any]]:
-    """Return traces as on a page of the book: short programs, most of them with variants."""
+    """Return traces as on a page of the book: short programs, two of them with variants."""
     view = "x = mt.ones([2, 3])\ny = x.reshape([3, 2])\ndel x"
     kinds = {"normal": "x = mt.ones([3])\ny = x + 1", "view": view, "in place": "x = mt.ones([3])\ny = x.add_(1)"}
     leaf = "x = mt.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)"
@@ -133,7 +133,8 @@ def _first_paint(browser: Any, address: str) -> float:
 def _answers(browser: Any, address: str) -> tuple[dict[str, list[float]], dict[str, float]]:
     """Return the seconds until the answer to each key press, and the mean seconds of work for a press, by kind of key.
 
-    The kinds are "a step" to the next one, "end to end" of the program, and "a search" for the next hit.
+    The kinds are "a step" (to the next step), "end to end" (from one end of the program to the other) and "a search"
+    (to the next hit).
     """
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     session = page.context.new_cdp_session(page)
@@ -158,7 +159,7 @@ def _answers(browser: Any, address: str) -> tuple[dict[str, list[float]], dict[s
         since, before = page.evaluate("performance.now()"), worked()
         for press in range(PRESSES):
             page.keyboard.press(keys[press % len(keys)])
-            page.wait_for_timeout(20)  # a person pauses, too; without a pause, one frame may show two presses
+            page.wait_for_timeout(20)  # as a person pauses; without a pause, one frame may show two presses
         page.wait_for_timeout(300)
         work[name] = (worked() - before) / PRESSES
         slow = page.evaluate("since => [...answers].filter(([at]) => at >= since).map(([, took]) => took)", since)

@@ -169,7 +169,7 @@ def fit_line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
         return 0.0, 0.0
     x, y = np.array(positive, np.float64).T
     line = np.array([y.min(), y[-1] / x[-1]])
-    for _ in range(100):  # steps of the Gauss-Newton method, in each of which a value decreases by at most one half
+    for _ in range(100):  # steps of the Gauss-Newton method; none of them more than halves a value
         expected = line[0] + line[1] * x
         rates = np.stack([1 / expected, x / expected], axis=1) * line
         step = np.linalg.lstsq(rates, np.log(y / expected), rcond=None)[0]

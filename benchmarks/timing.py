@@ -43,7 +43,7 @@ def fastest(work: Callable[[], Any], seconds: float = 0.25, least: int = 3) -> f
 
 
 def fastest_statement(statement: str, setup: str, scope: dict[str, Any], burst: int, bursts: int) -> float:
-    """Return the seconds of one statement in the fastest burst; ``setup`` runs before each and is not timed."""
+    """Return the seconds of one statement in the fastest burst; ``setup`` runs before each burst, untimed."""
     bursts = 1 if QUICK else bursts
     return min(timeit.repeat(statement, setup, globals=scope, number=burst, repeat=bursts)) / burst
 

@@ -1,7 +1,7 @@
 """Measure one subject for one library in this process: ``python -m benchmarks.worker SUBJECT LIBRARY [PART | peaks]``.
 
-The last line of the output has the figures as JSON. Libraries are imported where they are used, so that their imports
-do not count for each other.
+The last line of the output has the figures as JSON. A library is imported only where it is used, so that the
+figures of one library do not include the import of another.
 """
 
 from __future__ import annotations

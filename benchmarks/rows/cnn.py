@@ -1,12 +1,12 @@
 """A training step of a small convolutional network on 32 images of 28x28, with plain gradient descent.
 
 The network has two convolutions of 3x3 (1 to 8 channels; 8 to 16 with stride 2) and a linear layer to 10 classes. Each
-library has a version with functions and in-place updates, and one with layers and an optimizer. The version for numpy
-writes backward by hand, with columns (im2col): its windows are views, which it copies once. All versions start with the
-same weights and must reach the same loss.
+library with layers has a version with functions and in-place updates, and one with layers and an optimizer. The version
+for numpy has a backward pass that is written by hand. It copies each window of 3x3 into a row of a matrix (im2col), so
+that a convolution is one matrix product. All versions start with the same weights and must reach the same loss.
 
-PyTorch and minitensor, under PyTorch's names, have three more versions: "normal" with activations out of place,
-"in place", and "computed again", in which backward recomputes the convolutions.
+Three more versions run on PyTorch and on minitensor.torch: "normal" with activations out of place, "in place" with
+activations in place, and "computed again", in which backward recomputes the convolutions.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def in_three_ways(torch: Any, checkpoint: Any) -> dict[str, Program]:
     """Return programs for PyTorch and for minitensor.torch that measure in-place operations and recomputing."""
     F = torch.nn.functional
     images, labels, start = data()
-    start[4] = start[4].T.copy()  # linear expects the weights of an output in a row
+    start[4] = start[4].T.copy()  # linear expects one row of weights for each output
     x, y = torch.from_numpy(images), torch.from_numpy(labels)
 
     def way(relu: Any, again: bool) -> Program:
@@ -209,7 +209,7 @@ def torch() -> dict[str, Program]:
     torch.set_num_threads(1)
     images, labels, start = data()
     x, y = torch.from_numpy(images), torch.from_numpy(labels)
-    start[4] = start[4].T.copy()  # torch.nn.functional.linear expects the weights of an output in a row
+    start[4] = start[4].T.copy()  # torch.nn.functional.linear expects one row of weights for each output
     weights = [torch.tensor(w, requires_grad=True) for w in start]
     w1, b1, w2, b2, w3, b3 = weights
 

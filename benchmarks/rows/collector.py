@@ -16,7 +16,7 @@ from benchmarks.timing import QUICK
 
 TITLE = "training steps with the garbage collector off"
 
-#: The steps of a run, and the most runs.
+#: The number of steps in a run, and the largest number of runs.
 STEPS = {"views": 500, "mlp": 150, "mlp with layers": 150, "cnn": 40}
 RUNS = 20
 if QUICK:
@@ -60,7 +60,7 @@ def minitensor() -> dict[str, float]:
 
 
 def growth(program: Callable[[], Any], steps: int) -> dict[str, float]:
-    """Return the bytes that a step leaves, of tensors and in total, and the number of objects that the collector finds.
+    """Return how many bytes a step leaves (of tensors, and in total), and how many objects the collector then finds.
 
     A leak makes memory grow in every run. Caches and logs of bounded length grow only in the first runs. So the figure
     is the least growth of all runs, and the runs end after one without growth.

@@ -1,9 +1,9 @@
 """Cost curves: seconds and bytes by the size of a tensor, 12 bytes to 400 MB, and by the depth of a graph.
 
-The curves by size are of an addition of two tensors, normal and in place: its seconds, and its peak bytes beyond the
-operands. The curves by depth are of a chain of 1 to 1,000,000 ``add_`` on a 3x4 float32 tensor that requires a
-gradient: the seconds of forward and of backward, and the bytes of the graph. The name of a figure contains its position
-on the curve: ``add, seconds @ 4000``.
+The curves by size show an addition of two tensors, out of place and in place: its seconds, and its peak bytes without
+the operands. The curves by depth show a chain of 1 to 1,000,000 ``add_`` on a 3x4 float32 tensor that requires a
+gradient: the seconds of forward and of backward, and the bytes of the graph. The name of a figure ends with its
+position on the curve: ``add, seconds @ 4000``.
 """
 
 from __future__ import annotations

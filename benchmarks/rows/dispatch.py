@@ -15,7 +15,7 @@ from benchmarks.timing import fastest_statement
 
 TITLE = "one operation on 3x4 float32"
 
-#: The number of bursts of a case. There are many, so that other programs do not interrupt the fastest one.
+#: The number of bursts of a case. There are many, so that other programs leave at least one uninterrupted.
 BURSTS = 150
 
 

@@ -1,4 +1,4 @@
-"""Bytes that every in-place operation keeps for backward on a tensor of 1 MiB, also under no_grad.
+"""Bytes that each in-place operation on a tensor of 1 MiB keeps for backward, and bytes that it keeps under no_grad.
 
 The bytes of minitensor are compared with those of Paddle and PyTorch, which were recorded for some operations
 (``facts/goldens``, ``facts/torch-copies.json``).
@@ -18,7 +18,7 @@ ROUNDS = 1
 
 
 def under_no_grad(name: str) -> int | None:
-    """Return the bytes that an operation keeps under no_grad; None if it changes the storage of the tensor."""
+    """Return the bytes that an operation keeps under no_grad; None if it gives the tensor another storage."""
     import minitensor as mt
     from book_kit.data import sample_calls
 
@@ -36,9 +36,9 @@ def under_no_grad(name: str) -> int | None:
 
 
 def copies() -> dict[str, tuple[Fraction, Fraction]]:
-    """Return the copies of x that each operation keeps in minitensor, and the fewest recorded for Paddle and PyTorch.
+    """Map each operation to the copies of x that minitensor keeps, and to the fewest that Paddle or PyTorch keeps.
 
-    Operations without a record are left out.
+    Operations without a record of Paddle or PyTorch are missing.
     """
     from book_kit.tables import reference_tables
 

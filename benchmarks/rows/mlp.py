@@ -1,8 +1,9 @@
 """A training step of a small network: 64 rows of 784 numbers, 256 hidden units, 10 classes; momentum 0.9.
 
 Each library with layers has two versions: with functions and in-place updates, and with layers and an optimizer. The
-version for numpy writes backward by hand, in place where that saves memory. All versions start with the same weights
-and must reach the same loss. The velocity includes the learning rate: ``v = 0.9 v + rate * gradient``, ``w = w - v``.
+version for numpy has a backward pass written by hand, in place where that saves memory. All versions start with the
+same weights and must reach the same loss. The velocity includes the learning rate: ``v = 0.9 v + rate * gradient``,
+``w = w - v``.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def torch() -> dict[str, Program]:
     torch.set_num_threads(1)
     inputs, labels, start = data()
     x, y = torch.from_numpy(inputs), torch.from_numpy(labels)
-    # torch.nn.functional.linear expects the weights of an output in a row.
+    # torch.nn.functional.linear expects one row of weights for each output.
     weights = [torch.tensor(w.T.copy(), requires_grad=True) for w in start]
     velocities = [torch.zeros_like(w) for w in weights]
     w1, b1, w2, b2 = weights

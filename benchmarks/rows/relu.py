@@ -24,7 +24,7 @@ PEAKS = ("relu", "relu_")
 
 
 def matrix() -> Any:
-    """Return the same normal numbers for all libraries, repeated from one row."""
+    """Return a matrix of normal random numbers, the same for all libraries. All its rows are equal."""
     import numpy as np
 
     row = np.random.default_rng(0).standard_normal(SIDE, np.float32)

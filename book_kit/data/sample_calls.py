@@ -14,7 +14,7 @@ import minitensor as mt
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.table import ROWS, Row
 
-#: The side of the square tensors. With 1 MiB of float32, the bytes of a node of the graph do not influence a result.
+#: The side of the square tensors. They have 1 MiB each, so the few bytes of the graph's nodes do not change a result.
 SIDE = 512
 
 
@@ -31,8 +31,8 @@ def _mask() -> Tensor:
     return full(0.25) > 0
 
 
-#: The arguments, without ``x``, of operations that have no row in the derivative table, or that need other arguments
-#: than just tensors of the shape of ``x``.
+#: The arguments (without ``x``) of operations that have no row in the derivative table, or whose arguments are not all
+#: tensors of the shape of ``x``.
 ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "apply_": lambda: (lambda x: x.scale(2.0),),
     "cast_": lambda: ("float64",),
@@ -125,7 +125,7 @@ def copies_held(name: str, others_want: bool = False) -> Fraction | None:
     """Return how much memory an operation keeps for backward, as a multiple of the bytes of the overwritten tensor.
 
     Args:
-        others_want: True if the other floating-point operands require a gradient, too.
+        others_want: True if the other floating-point operands also require a gradient.
 
     Returns:
         The multiple. None if the operation raises an error: operations on integers do, because integers have no

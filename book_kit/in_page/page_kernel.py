@@ -33,7 +33,7 @@ from minitensor.engine.modes import set_inplace_policy
 
 #: Python's errors for a text that cannot be compiled, because of its syntax, a null byte or too many nested brackets.
 NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
-# The largest number of characters of a recording. The recording of a long program of the book has about a hundredth.
+# The largest number of characters of a recording. A long program of the book needs about a hundredth of them.
 MOST_SHOWN = 4_000_000
 
 
@@ -98,7 +98,10 @@ def record(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _append_output(done: RecordedRun, printed: str) -> None:
-    """Show the output that followed the last recorded step at that step. A notebook would show it under the cell."""
+    """Add the output after the last recorded step to the note that the recording ends there.
+
+    A notebook would show that output under the cell.
+    """
     if printed and done.variant["truncated"]:
         why = next(each.text for each in done.texts if each.key == "truncated")
         end = message("The end of its later output:\n{printed}", printed=printed)

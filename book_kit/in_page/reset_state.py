@@ -51,7 +51,7 @@ def names() -> dict[str, Any]:
 def afresh(device: str) -> Iterator[CapturedOutput]:
     """Run a block in the state of a new process, and create new tensors on ``device``. Yield the captured output.
 
-    A recorder captures the output of the steps that it records itself.
+    The captured output does not include that of recorded steps, because the recorder captures it.
 
     Raises:
         ValueError: if ``device`` is not one of `DEVICES`.

@@ -12,7 +12,7 @@
 * A variant can read the notebook's names, such as functions. Its assignments are undone afterwards.
 * A variant cannot read the notebook's tensors, and must create new ones. So every variant starts with the same values,
   and no tensor of the notebook is changed.
-* An error is shown at its step and not raised, because a refused variant is a result, too.
+* An error is shown at its step and not raised, because a variant that fails is also a result.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class ExpectError(Magics):
     def expect_error(self, line: str, cell: str) -> None:
         """%%expect_error ErrorType regular expression: run the cell, which has to raise this error.
 
-        ErrorType is a built-in name or a name of the notebook. An error of a subclass passes, too. The regular
+        ErrorType is a built-in name or a name of the notebook. An error of a subclass also passes. The regular
         expression must match a part of the error's message. Raises AssertionError if the cell raises no error or
         another one.
         """

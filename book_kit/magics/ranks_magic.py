@@ -5,7 +5,7 @@
     dist.all_reduce(x)
     x.tolist()
 
-* ``--into NAME``: assign a list with each rank's value of the last expression to that name in the notebook.
+* ``--into NAME``: assign a list to this name in the notebook: the value of the last expression on each rank.
 * ``--loses RANK``: the cell is expected to end the process of this rank, and fails if the process survives.
 * If any rank raises an error, the cell fails with the errors of all ranks.
 """
@@ -79,7 +79,7 @@ def lost(cell: str, count: int | None, rank: int) -> RanksOutput:
     """Run a cell that has to end ``rank``, and return its error as output.
 
     Raises:
-        AssertionError: if the cell loses no rank, or other ranks.
+        AssertionError: if the cell does not end ``rank``.
     """
     try:
         answers = ranks.run(cell, count)

@@ -133,7 +133,7 @@ class StageMagic(Magics):
 
 
 def _key(words: Sequence[str] | None) -> Key:
-    """Parse the words after ``--key``: the number of a step, which the label of a variant may precede."""
+    """Parse the words after ``--key``: the number of a step, optionally after the label of a variant."""
     if words is None:
         return None
     *label, step = words

@@ -128,8 +128,8 @@ def check(
             of a tuple. The function returns the tuple, or a context manager that yields the tuple and is open during
             the call (for example to measure the call).
         against: the expected results, one for each case, or a function that computes them. If it is a function,
-            `check` also compares the arguments after the call and the type of an error. It also checks that either both
-            functions or neither return an argument itself.
+            `check` also compares the arguments after the call and the type of an error. If one of
+            the two functions returns an argument itself, the other must do the same.
         that: further conditions, such as `{"the result shares the memory of `x`": lambda result, x: ...}`. The key is
             the statement for the report. The value is a function that gets the result, and the arguments after the
             call. It returns True if the statement is true.
@@ -252,7 +252,7 @@ def _broken_statement(that: Mapping[str, Callable], result: Any, arguments: tupl
 
 
 def _reason(reason: Text, **values: str) -> dict[str, str]:
-    """Return the fields of a report: the reason, and the given ones of the values `expected` and `got`."""
+    """Return the fields of a report: the reason, and `expected` and `got` if they are passed."""
     return {"reason": said(reason), **values}
 
 

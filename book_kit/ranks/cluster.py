@@ -14,8 +14,8 @@ from typing import Any
 
 #: The seconds in which the engines must start, and in which ranks must end after a request.
 STARTING, ENDING = 120.0, 5.0
-#: The milliseconds between two heartbeats, and how many heartbeats an engine may miss: those of half a minute. An
-#: engine is registered at its second heartbeat.
+#: The milliseconds between two heartbeats, and how many heartbeats an engine may miss, in all half a minute. An engine
+#: is registered at its second heartbeat.
 BEAT, MISSES = 200, 150
 
 #: The first program of each rank. Its function ``_stay_with`` starts a thread that ends the rank when the notebook has
@@ -139,7 +139,7 @@ class Cluster:
         try:
             while True:
                 done = all(each.ready() for each in calls)
-                lost = ends.first_of(self._lost(calls))  # the first only: MPI may then have ended the other ranks
+                lost = ends.first_of(self._lost(calls))  # only the first, because MPI may then end the others
                 if done or lost or time.monotonic() > end:
                     break
                 time.sleep(0.01)
@@ -180,7 +180,7 @@ class _Ends:
     """The order in which processes end, as the operating system reports it. Only Linux reports it."""
 
     def __init__(self, pids: list[int]) -> None:
-        self._ranks: dict[int, int] = {}  # maps the descriptor of a process to its index in ``pids``
+        self._ranks: dict[int, int] = {}  # maps the descriptor of a process to the index of that process in ``pids``
         self._order: list[int] = []
         self._queue = queue = select.epoll() if hasattr(os, "pidfd_open") else None
         if queue is None:
@@ -191,7 +191,7 @@ class _Ends:
                 queue.register(descriptor, select.EPOLLIN | select.EPOLLONESHOT)
 
     def first_of(self, lost: list[int]) -> list[int]:
-        """Return a list of the process in ``lost`` that ended first. If the order is unknown, return ``lost``."""
+        """Return a list with only the rank of ``lost`` that ended first. If the order is unknown, return ``lost``."""
         if self._queue is not None:
             self._order += [self._ranks[descriptor] for descriptor, _ in self._queue.poll(0)]
         return [rank for rank in self._order if rank in lost][:1] or lost
