@@ -1,4 +1,4 @@
-"""Draw the pictures that introduce the book beside links and in the README, from its recorded stages.
+"""Draw the pictures of stages that introduce the book: cards for shared links, and the picture of the README.
 
     python tools/card.py       after `make build`: draw the book's card and the picture of the README
 

@@ -263,7 +263,7 @@ def _format(code: str) -> str:
 
 
 def _statement(text: str) -> str:
-    """Return the text of an exercise, without a comment before it on the solution of the previous exercise."""
+    """Return the text of an exercise. A comment before it, on the solution of the previous exercise, is removed."""
     start = STARTS.search(text)
     if start:
         text = text[start.start() :]

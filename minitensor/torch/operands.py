@@ -1,8 +1,8 @@
 """Check and convert the arguments of generated functions by PyTorch's rules.
 
-An operand may be a number, a numpy array or a tensor of either vocabulary, but not a list. A tensor without dimensions
-counts like a number: it changes the dtype of the result only if its dtype is of a higher kind than that of the tensors
-with dimensions, such as a float that is added to integers.
+An operand may be a number, a numpy array or a tensor with PyTorch's or Paddle's methods, but not a list. A tensor
+without dimensions counts like a number: it changes the dtype of the result only if its dtype is of a higher kind than
+that of the tensors with dimensions, such as a float that is added to integers.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def promoted_dtype(tensors: list[BaseTensor]) -> np.dtype:
 
 
 def promote(*operands: BaseTensor) -> tuple[BaseTensor, ...]:
-    """Return the operands in their promoted dtype. Beside 16-bit floats, a float32 number is not converted."""
+    """Return the operands in their promoted dtype. If this dtype has 16 bits, a float32 number is not converted."""
     dtype = promoted_dtype(list(operands))
     return tuple(x if x._array.dtype is dtype or is_wide(x, dtype) else cast(x, dtype) for x in operands)
 
@@ -282,7 +282,7 @@ def check_target(x: BaseTensor, op: str) -> None:
 
 
 def rounded(op: str, mode: Any) -> str:
-    """Return the name of the division that rounds by ``mode``. If ``op`` is in-place, so is the division.
+    """Return the name of the division that rounds by ``mode``. If ``op`` is in-place, this division is in-place too.
 
     Raises:
         RuntimeError: if ``mode`` is neither "floor" nor "trunc".
@@ -368,8 +368,8 @@ def no_bounds_error() -> RuntimeError:
 def clamp_by_tensors(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -> Any:
     """Return ``x`` clamped to ``low`` and ``high``. At least one bound is a tensor, which is broadcast against ``x``.
 
-    If the other bound is a number, a tensor without dimensions counts as a number, too. If ``op`` ends with an
-    underscore, the result is written into ``x``.
+    If one bound is a number and the other a tensor without dimensions, this tensor counts as a number. If ``op`` ends
+    with an underscore, the result is written into ``x``.
     """
     tensors = [bound for bound in (low, high) if isinstance(bound, BaseTensor)]
     if low is not None and high is not None and len(tensors) == 1:
@@ -413,7 +413,7 @@ def need_floats(op: str, x: Any) -> Any:
 def reduction_dims(x: Any, dim: Any) -> Any:
     """Return ``dim``. Raise TypeError if it is a bool or a tensor with dimensions.
 
-    If ``x`` has no dimensions, PyTorch accepts 0 and -1 as ``dim``. The result is then ().
+    If ``x`` has no dimensions, PyTorch accepts 0 and -1 as ``dim``. This function replaces them by ().
     """
     if isinstance(dim, bool) or (isinstance(dim, BaseTensor) and dim._array.ndim):
         raise TypeError(f"argument 'dim' must be tuple of ints, not {type(dim).__name__}")

@@ -274,8 +274,9 @@ spell("softmax", "softmax", "input, dim, dtype=None", found="Tensor torch",
 
 # ---------- networks ----------
 
-# As in PyTorch, a recorded gradient depends on the saved tensors, but with the slope 0. At nan the slope of these
-# functions is 1, because their rules test for the range where the slope is 0, and every such test is false for nan.
+# As in PyTorch, a gradient that autograd records (`create_graph=True`) depends on the saved tensors, but its derivative
+# with respect to them is 0. Comparisons with nan are false. Therefore these functions have the slope 1 at nan, except
+# `leaky_relu`, which has `negative_slope`.
 spell("relu", found=f"{_ALSO_IN_PLACE} F F_", rules={"x": "with_no_slope(where(out <= 0, 0, g), out)"})
 spell("relu6", "relu6", "input", out=False, found="F", grad_name="HardtanhBackward0",
       marks={"outside": "at_or_beyond_bounds(x, 0, 6)"}, rules={"x": "where(outside, 0, g)"})  # fmt: skip

@@ -137,7 +137,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     """Return ``input``, with elements below ``min`` replaced by ``min``. The result has the shape of ``input``.
 
     Raises:
-        TypeError: if ``input`` is not a tensor, or the bound is not a number.
+        TypeError: if ``input`` is not a tensor, or the bound is neither a number nor a tensor.
     """
     return name_grad_fn(TABLE["clamp"](input, min), "ClampMinBackward0")
 
@@ -146,7 +146,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
     """Return ``input``, with elements above ``max`` replaced by ``max``. The result has the shape of ``input``.
 
     Raises:
-        TypeError: if ``input`` is not a tensor, or the bound is not a number.
+        TypeError: if ``input`` is not a tensor, or the bound is neither a number nor a tensor.
     """
     return name_grad_fn(TABLE["clamp"](input, None, max), "ClampMaxBackward0")
 
@@ -156,7 +156,7 @@ def clamp_min_(input: Tensor, min: Any) -> Tensor:
 
     Raises:
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
-        TypeError: if the bound is not a number.
+        TypeError: if the bound is neither a number nor a tensor.
     """
     return TABLE["clamp_"](input, min)
 
@@ -166,7 +166,7 @@ def clamp_max_(input: Tensor, max: Any) -> Tensor:
 
     Raises:
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
-        TypeError: if the bound is not a number.
+        TypeError: if the bound is neither a number nor a tensor.
     """
     return TABLE["clamp_"](input, None, max)
 

@@ -3,9 +3,9 @@
     tensor([[ 0.1235, 100.5000],
             [ 2.0000,  -3.0000]], grad_fn=<MulBackward0>)
 
-The rules are those of PyTorch's ``torch/_tensor_str.py``: numbers have four decimals, or exponents if they differ
-widely, and of a large tensor only the ends of each dimension are printed. After the numbers, the text contains the
-device, the size and the dtype if they are unusual, and the function that computed the tensor.
+The rules are those of PyTorch's ``torch/_tensor_str.py``. Numbers have four decimals, or exponents if they differ
+widely. A large tensor is summarized: only the ends of each dimension are printed. After the numbers, the text contains
+the device, the size and the dtype if they are unusual, and the function that computed the tensor.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ def _comes_later(strides: list[tuple[int, ...]], shape: tuple[int, ...], one: in
     """Compare two dimensions of the result. Return 1 if the dimension ``one`` needs a larger stride than ``other``, -1
     if it needs a smaller stride, and 0 if the comparison is undecided.
 
-    Operands that are repeated along one of the two dimensions are skipped. The first other operand decides by its
-    strides. If they are equal, the longer dimension gets the larger stride.
+    Operands that are repeated along one of the two dimensions are skipped. The strides of the first other operand
+    decide. If they are equal, ``one`` gets the larger stride if it is longer; otherwise the next operand decides.
     """
     for each in strides:
         a, b = each[one], each[other]
@@ -153,7 +153,7 @@ def view_strides(array: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
     """
     old, strides = array.shape or (1,), array.strides or (array.itemsize,)
     new, at = [0] * len(shape), len(shape) - 1
-    base, ours, theirs = strides[-1], 1, 1  # the last stride of the group, and the elements of both shapes in it
+    base, ours, theirs = strides[-1], 1, 1  # the group's last stride; its number of elements, in old and new dimensions
     for d in range(len(old) - 1, -1, -1):
         ours *= old[d]
         if d > 0 and (old[d - 1] == 1 or strides[d - 1] == ours * base):
@@ -171,7 +171,7 @@ def view_strides(array: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
 def register_strides(array: Array) -> Array:
     """Return ``array``, the array of a new view, and set ``strided.unusual`` if its strides are unusual.
 
-    This concerns arrays that numpy calls contiguous: it ignores the strides of dimensions of length 1.
+    Only arrays that numpy calls contiguous are checked, because numpy ignores the strides of dimensions of length 1.
     """
     if not strided_tensors.unusual and 1 in array.shape and array.flags.c_contiguous:
         usual = _strides_in_order(array.shape, range(array.ndim)[::-1])
@@ -214,7 +214,7 @@ def beside_number(result: Array, operands: Sequence[Array]) -> Array:
 
 
 def without_numbers(result: Array, operands: Sequence[Array]) -> Array:
-    """Lay out the elementwise result of an operation in which a number is an argument and not an operand."""
+    """Lay out an elementwise result in the memory order of those operands that are not numbers."""
     return like_operands(result, [x for x in operands if x.ndim] or operands)
 
 
@@ -340,8 +340,8 @@ def rule_of(op: str) -> Rule:
 
 
 def arrange(out: Tensor, rule: Rule, *inputs: Tensor) -> Tensor:
-    """Return ``out`` in the layout that ``rule`` gives to the result of one operation on ``inputs``. Several operations
-    have computed ``out`` from ``inputs``.
+    """Return ``out``, which several operations have computed from ``inputs``, in the layout that ``rule`` gives to the
+    result of one operation on ``inputs``.
 
     ``out`` must be a new tensor to which nothing else refers, and the last operation must not have saved it.
     """

@@ -158,8 +158,8 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     list, it has the size of each piece.
 
     Raises:
-        RuntimeError: if a size is below 0, if the only size is 0 although the length is not, or if the sizes in a list
-            do not sum to the length.
+        RuntimeError: if a size is below 0, if the integer is 0 and the length of ``dim`` is not, or if the sizes in a
+            list do not sum to this length.
         IndexError: if ``tensor`` has no such dimension.
     """
     need_dimension("split expects at least a 1-dimensional tensor", tensor)
@@ -201,7 +201,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     The last piece may be smaller. If the length of ``dim`` is 0, there are ``chunks`` pieces of length 0.
 
     Raises:
-        RuntimeError: if ``chunks`` is below 1, or if it is above 1,000,000 although the length is 0.
+        RuntimeError: if ``chunks`` is below 1, or if it is above 1,000,000 and the length is 0.
         IndexError: if ``input`` has no such dimension.
     """
     need_dimension("chunk expects at least a 1-dimensional tensor", input)
@@ -233,7 +233,8 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     """Return a view of the diagonals of the matrices that two dimensions form.
 
     Returns:
-        A view without ``dim1`` and ``dim2``. A new last dimension contains the diagonal, which ``offset`` moves.
+        A view without ``dim1`` and ``dim2``. A new last dimension contains the main diagonal, or the one ``offset``
+        positions above it (below it if ``offset`` is negative).
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -398,7 +399,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
         output_size: ignored, because the length of the result follows from ``repeats``.
 
     Raises:
-        RuntimeError: if an integer in ``repeats`` is negative, or if there are neither one nor as many as positions.
+        RuntimeError: if an integer in ``repeats`` is negative, or if their number is neither 1 nor that of positions.
         IndexError: if ``input`` has no such dimension.
         TypeError: if ``input`` is not a tensor.
     """

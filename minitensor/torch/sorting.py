@@ -72,7 +72,7 @@ def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
     length = input._array.shape[dim]
     shift = shifts % (length or 1)
     out = _pick(input, dim, np.roll(np.arange(length), shift), "roll")
-    # PyTorch joins two parts, which preserves the layout of images. It does not if one of the parts is empty.
+    # PyTorch joins two parts, which preserves the layout of images unless one of the parts is empty.
     return result_strides.arrange(out, result_strides.images, input) if shift else out
 
 

@@ -38,7 +38,7 @@ class Tensor(BaseTensor):
     _layout_of = staticmethod(result_strides.rule_of)
 
     def __new__(cls, *given: Any) -> Any:
-        """Return a float32 tensor: a copy for ``torch.Tensor(data)``, the shape [2, 3] for ``torch.Tensor(2, 3)``."""
+        """Return a float32 tensor: ``torch.Tensor(data)`` copies ``data``, ``torch.Tensor(2, 3)`` has shape [2, 3]."""
         if not given:
             return object.__new__(cls)
         return cls._create_from(*given)
@@ -128,7 +128,7 @@ class Tensor(BaseTensor):
 
     @property
     def _version(self) -> int:
-        """The number of writes so far, counted together for all tensors that share the storage and its version."""
+        """The number of writes so far. A tensor, its views and its detached aliases share one number."""
         return self._storage.version
 
     # ---------- gradient and history ----------

@@ -49,7 +49,7 @@ def _target(op: str, img: Any, inplace: bool, channels: int | None = None) -> An
 
 
 def hflip(img: Any, inplace: bool = False) -> Any:
-    """Mirror a picture horizontally. Even in place, a mirrored copy is made first, which then overwrites the picture.
+    """Mirror a picture horizontally. With ``inplace``, a mirrored copy is created and then overwrites the picture.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
@@ -62,7 +62,7 @@ def hflip(img: Any, inplace: bool = False) -> Any:
 
 
 def vflip(img: Any, inplace: bool = False) -> Any:
-    """Mirror a picture vertically. Even in place, a mirrored copy is made first, which then overwrites the picture.
+    """Mirror a picture vertically. With ``inplace``, a mirrored copy is created and then overwrites the picture.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
@@ -240,9 +240,10 @@ def _per_channel(out: Any, numbers: Sequence[float]) -> Any:
 def instance_normalize(img: Any, eps: float = 1e-5, inplace: bool = False) -> Any:
     """Normalize each channel of each picture to mean 0 and variance 1, as style transfer networks do with features.
 
-    If the picture requires no gradient, the function allocates only a few numbers for each channel besides the result.
-    If the picture requires a gradient, use ``nn.functional.instance_norm`` instead: backward of this function raises an
-    error, because the function overwrites elements that the gradient of the variance needs.
+    If the picture requires no gradient, the function allocates only a few numbers for each channel and, unless
+    ``inplace`` is true, the result. If the picture requires a gradient, use ``nn.functional.instance_norm`` instead:
+    backward of this function raises an error, because the function overwrites elements that the gradient of the
+    variance needs.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.

@@ -65,9 +65,9 @@ class _Recurrent(Module):
         ``hx`` is the initial state, by default zeros. If the input lacks the batch dimension, the result lacks it, too.
 
         Raises:
-            ValueError: if the input has another number of dimensions.
-            RuntimeError: if the last dimension of the input or of the state has another length, or if the state does
-                not fit the input.
+            ValueError: if the module does not accept this number of dimensions.
+            RuntimeError: if the last dimension of the input or of the state does not have the length that the module
+                was created with, or if the state does not fit the input.
         """
         name = type(self).__name__
         need_tensor(name, input)
@@ -126,7 +126,7 @@ class RNNCell(_Recurrent):
     Raises:
         RuntimeError: if ``nonlinearity`` is neither "tanh" nor "relu", if a size is negative, or if input and state
             have other shapes.
-        ValueError: if the input has more than two dimensions.
+        ValueError: if the input or the state does not have one or two dimensions.
     """
 
     def __init__(self, input_size: int, hidden_size: int, nonlinearity: str = "tanh") -> None:
@@ -151,7 +151,7 @@ class LSTMCell(_Recurrent):
 
     Raises:
         RuntimeError: if a size is negative, or input and state have other shapes.
-        ValueError: if the input has more than two dimensions.
+        ValueError: if the input or the state does not have one or two dimensions.
     """
 
     gates = 4
@@ -172,7 +172,7 @@ class GRUCell(_Recurrent):
 
     Raises:
         RuntimeError: if a size is negative, or input and state have other shapes.
-        ValueError: if the input has more than two dimensions.
+        ValueError: if the input or the state does not have one or two dimensions.
     """
 
     gates = 3
@@ -251,8 +251,8 @@ class RNN(_RunOfOneState):
     """A recurrent network over a sequence (see :class:`RNNCell`). A call returns all outputs, [time, batch,
     hidden_size], and the last state, [1, batch, hidden_size].
 
-    The input has the shape [time, batch, input_size]. The dimension ``batch`` of input and outputs is the first with
-    ``batch_first=True``. It may be absent.
+    The input has the shape [time, batch, input_size]. With ``batch_first=True``, ``batch`` is the first dimension of
+    input and outputs. This dimension may be absent.
 
     Raises:
         ValueError: if ``num_layers`` is not 1, or if the input does not have two or three dimensions.
@@ -267,8 +267,8 @@ class GRU(_RunOfOneState):
     """A gated recurrent unit over a sequence. A call returns all outputs, [time, batch, hidden_size], and the last
     state, [1, batch, hidden_size].
 
-    The input has the shape [time, batch, input_size]. The dimension ``batch`` of input and outputs is the first with
-    ``batch_first=True``. It may be absent.
+    The input has the shape [time, batch, input_size]. With ``batch_first=True``, ``batch`` is the first dimension of
+    input and outputs. This dimension may be absent.
 
     Raises:
         ValueError: if ``num_layers`` is not 1, or if the input does not have two or three dimensions.
@@ -284,8 +284,8 @@ class LSTM(_Run):
     """A long short-term memory over a sequence. A call returns all outputs, [time, batch, hidden_size], and a pair of
     the last output and the last cell state, both [1, batch, hidden_size].
 
-    The input has the shape [time, batch, input_size]. The dimension ``batch`` of input and outputs is the first with
-    ``batch_first=True``. It may be absent.
+    The input has the shape [time, batch, input_size]. With ``batch_first=True``, ``batch`` is the first dimension of
+    input and outputs. This dimension may be absent.
 
     Raises:
         ValueError: if ``num_layers`` is not 1, or if the input does not have two or three dimensions.

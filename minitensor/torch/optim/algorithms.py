@@ -1,6 +1,6 @@
-"""Optimizers. Each step writes every parameter that has a gradient once, in place.
+"""Optimizers. Each step writes once, in place, into every parameter that has a gradient.
 
-The options ``foreach``, ``fused`` and ``capturable`` are stored and have no effect.
+The options ``foreach``, ``fused`` and ``capturable`` are stored but have no effect.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ __all__ = [
 class OneCycleLR(LRScheduler):
     """Raise the rate to ``max_lr`` in the first steps, then lower it (Smith and Topin 2018).
 
-    The share ``pct_start`` of all steps raises the rate.
+    ``pct_start`` is the fraction of all steps in which the rate rises.
 
     Args:
         max_lr: the highest rate, one for all groups.
@@ -241,7 +241,7 @@ class SequentialLR(_OfSchedules):
         self._last_lr = scheduler.get_last_lr()
 
 
-class ReduceLROnPlateau:  # unlike Paddle's `ReduceOnPlateau`, it is no schedule, and counts and compares differently
+class ReduceLROnPlateau:  # unlike Paddle's `ReduceOnPlateau`, no `LRScheduler`; it counts and compares differently
     """Multiply the rate by ``factor`` when a measure, such as the loss, has not improved for more than ``patience``
     steps. The program passes the measure to ``step``.
 

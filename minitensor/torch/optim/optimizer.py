@@ -94,7 +94,7 @@ class Optimizer:
         raise checks.undefined(self, "_update")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return a dict of the state of each parameter and the settings of each group. Parameters have numbers in it.
+        """Return a dict of the state of each parameter and the settings of each group, with numbers for parameters.
 
         The tensors of the state are not copied: later steps of the optimizer write into them.
         """
