@@ -76,7 +76,7 @@ def write_to_expanded(numpy: str, torch: str, paddle: str) -> tuple[dict[str, st
 
 
 def square(lines: dict[str, str]) -> dict[str, str]:
-    """Return programs on a 3 x 3 `x`."""
+    """Return programs that work on a matrix `x` of 3 x 3."""
     return {library: SQUARE[library] + line for library, line in lines.items()}
 
 

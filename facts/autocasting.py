@@ -3,7 +3,7 @@
     python facts/autocasting.py torch
     python facts/autocasting.py paddle
 
-The answers are those of a CPU, where Paddle casts nothing and scales nothing; its lists are those for a GPU.
+The answers were recorded on a CPU, where Paddle casts nothing and scales nothing. Paddle's lists are those for a GPU.
 """
 
 from __future__ import annotations

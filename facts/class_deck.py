@@ -15,7 +15,7 @@ from typing import Any
 
 from recording import Questions, write
 
-#: The questions of the class, by some of their words: a program, and an expression for the right option.
+#: Maps some words of each question of the class to a program, and to an expression for the right option.
 ASKED = {
     "What is the first row of x now?": (
         "x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])\ny = x.reshape([3, 2])\ny[0] = 0.0",
@@ -157,8 +157,8 @@ def _look(x: Any, named: dict[str, Any]) -> dict[str, Any]:
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
     """Return the answer to a question, if there is an expression for it.
 
-    Otherwise return the tensors of the program after each statement, and the error that stops the program or that
-    backward from its loss raises.
+    Otherwise return the tensors of the program after each statement. If an error stops the program, or if backward
+    from its `loss` raises one, also return this error.
     """
     import torch
 

@@ -28,7 +28,7 @@ GRAPHS = ["as_written", "functional", "same"]
 
 
 def trace(*lines: str) -> tuple[dict[str, str], list[str]]:
-    """Return a program that makes the graph of a function of `x` with these lines, as traced and without writes."""
+    """Return a program that traces a function of `x` with these lines, and makes its graph with and without writes."""
     return {"torch": TRACED.format(lines="\n".join(f"    {line}" for line in lines))}, GRAPHS
 
 

@@ -26,7 +26,7 @@ class Difference:
     Attributes:
         frameworks: the frameworks that differ, with the recorded version.
         operations: the in-place names, or :data:`EVERY`.
-        seen: the fact that differs, by its names in the record: a situation and an observation.
+        seen: the facts that differ, each as a situation and an observation, as in ``nonleaf.version_after``.
         reason: the behaviour of the framework, that of minitensor, and why.
         but: exceptions from :data:`EVERY`, which do not differ.
     """

@@ -75,7 +75,7 @@ def seen(make, d):
     return answer if isinstance(answer, str) else answer["error"]
 """
 
-#: Operations of a 16-bit tensor `x` and a number `n`: as all libraries write them, or as one library does.
+#: Operations on a 16-bit tensor `x` and a number `n`. Both libraries run the first text; each also runs its own text.
 _WITH_A_NUMBER = """
 x + n|n + x|x - n|n - x|x * n|n * x|x / n|n / x|x ** n|n ** x|x // n|n // x|x % n|n % x|x > n|x >= n|x < n|x <= n
 x == n|x != n|n > x|x.add_(n)|x.multiply_(n)|x.subtract_(n)|x.divide_(n)|x.pow_(n)|x.remainder_(n)|x.lerp(y, n)

@@ -54,7 +54,7 @@ def clear_between(torch: str | None, paddle: str | None = None) -> tuple[dict[st
 
 
 def looks(names: dict[str, Any]) -> tuple[Callable[..., None], Callable[[str, Any], None], list[dict[str, Any]]]:
-    """Return `look`, `note` and the list that they fill. Tests use this function, too."""
+    """Return `look`, `note` and the list that they fill. Tests also use this function."""
     steps: list[dict[str, Any]] = []
 
     def version(tensor: Any) -> int:
@@ -191,7 +191,7 @@ QUESTIONS: Questions = {
         "torch.optim.SGD([x], lr=0.1).zero_grad(set_to_none=False)\nlook('emptied', x)",
         "x.clear_grad()\nlook('emptied', x)",
     ),
-    # The user writes to it.
+    # The user writes to the gradient.
     "the kept gradient written in place": both(
         FIRST + "kept.mul_(10.0)\nlook('written', x, kept)\n" + AGAIN,
         FIRST + "kept.scale_(10.0)\nlook('written', x, kept)\n" + AGAIN,
@@ -219,7 +219,7 @@ QUESTIONS: Questions = {
         FIRST + "o = paddle.optimizer.Momentum(learning_rate=0.1, momentum=0.9, parameters=[x])\no.step()\n"
         "x.grad.zero_()\no.step()\nnote('x', x.tolist())",
     ),
-    # The user assigns another one.
+    # The user assigns another gradient.
     "an own tensor assigned": both(
         "kept = torch.ones(2)\nx.grad = kept\nlook('assigned', x, kept)\n" + AGAIN,
         "kept = paddle.ones([2])\nx.grad = kept\nlook('assigned', x, kept)\n" + AGAIN,

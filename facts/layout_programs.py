@@ -123,7 +123,7 @@ def different(library: str, numbers: range) -> list[int]:
 
 
 def main() -> None:
-    """Record the library on the command line, or compare minitensor with the records."""
+    """Record the results of the library that the command line names, or compare minitensor with the records."""
     warnings.simplefilter("ignore")
     library = sys.argv[1]
     if library == "minitensor":

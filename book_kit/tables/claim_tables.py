@@ -135,7 +135,7 @@ def _proof(root: Path, proof: dict[str, Any]) -> str:
 
 
 def _times(root: Path, proof: dict[str, Any]) -> list[Text]:
-    """Return a text for each library with a ratio of two times, which the library needs in two rows of a benchmark."""
+    """For each library, return a text with the ratio of the library's times in two rows of a benchmark."""
     record = json.loads((root / proof["recorded"]).read_text(encoding="utf-8"))
     rows = {(row["name"], row["over"]): row["theirs"]["median"] for row in record["subjects"]["article"]["rows"]}
     first, second = proof["rows"]

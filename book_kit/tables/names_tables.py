@@ -32,7 +32,7 @@ class CellAnswer:
     values: dict[str, Any]
 
     def to(self, ask: str) -> Any:
-        """Return the answer to a question, a key of :data:`~minitensor.paddle.names.ASKS`, or :data:`NOTHING`."""
+        """Return the answer to ``ask`` (a key of :data:`~minitensor.paddle.names.ASKS`), or :data:`NOTHING`."""
         return self.error or "none" if ask == "error" else self.values.get(ASKS[ask][1], NOTHING)
 
 
@@ -66,7 +66,7 @@ def _is_defined(expression: str, names: dict[str, Any]) -> bool:
 
 
 def recorded(facts: Path) -> dict[str, dict[str, CellAnswer]]:
-    """Return a dict from library and version to the recorded answers, by the :func:`key` of each row.
+    """Map each library and version to its recorded answers, a dict whose keys are the :func:`key` of each row.
 
     Raises:
         ValueError: if a program of the table has changed since it was recorded.

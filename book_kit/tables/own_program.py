@@ -2,7 +2,7 @@
 is shown.
 
 ``show("../facts/own-programs.json", "a recurrent state", "torch")`` returns the stage. ``explained`` returns the report
-on the program that the command line prints.
+on the program as the command line prints it.
 """
 
 from __future__ import annotations

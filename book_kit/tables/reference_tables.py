@@ -1,8 +1,8 @@
 """Tables for the appendix on in-place operations.
 
-The derivative table contains the saved values and the gradient rules, running the operations measures the bytes, and
-recorded facts have the names and numbers of other frameworks. Only the gradients of the few operations outside the
-derivative table are written by hand.
+The saved values and the gradient rules are read from the derivative table. The bytes are measured by running the
+operations. The names and numbers of other frameworks are read from recorded facts. Only the gradients of the few
+operations outside the derivative table are written by hand.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class OperationEntry:
         gradient: the gradient rules, as Markdown.
         keeps: the values that are saved for backward, each as a key of :data:`WORDS` or as code.
         held: how many copies of x stay allocated in minitensor, measured now.
-        when: how many stay allocated if other operands require gradients, too. "" if the number is the same.
+        when: how many stay allocated if other operands also require gradients. "" if the number is the same.
         paddle, torch: how many stay allocated in these frameworks, as recorded. "–" if there is no record.
         differs: the numbers of the operation's differences in :func:`numbered_differences`.
     """
@@ -193,9 +193,9 @@ def keeps(name: str) -> tuple[str, ...]:
 
 
 def _when(name: str) -> str:
-    """Return how many copies stay allocated if another operand requires a gradient, too, and names this operand.
+    """Return a text: how many copies stay allocated if another operand also requires a gradient, and its name.
 
-    The text is "" if their number is the same as without that gradient.
+    The text is "" if that number is the same as when only the overwritten operand requires a gradient.
     """
     row = row_of(name)
     if row is None or name.startswith(INTEGERS) or len(row.rules_in_place) < 2:
@@ -260,7 +260,7 @@ def markdown(heads: Iterable[Text], lines: Iterable[Iterable[Text]]) -> str:
 
 
 def rounded(value: Any) -> Any:
-    """Return a recorded value with all floats rounded to four decimals, in nested lists, too."""
+    """Return a recorded value with all floats rounded to four decimals, also in nested lists."""
     if isinstance(value, list):
         return [rounded(each) for each in value]
     return round(value, 4) if isinstance(value, float) else value

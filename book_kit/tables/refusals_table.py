@@ -1,4 +1,4 @@
-"""Tables of writes that PyTorch refuses, and that ``minitensor.torch`` runs.
+"""Tables of writes that PyTorch refuses or computes differently, with the results of ``minitensor.torch``.
 
 The functions in the tables are those that ``explain`` mentions. Each line runs in minitensor while the page is built.
 PyTorch's answers are read from ``facts/learners.json``.

@@ -95,7 +95,7 @@ def title_of(name: str) -> str:
 
 
 def library_of(name: str, record: Mapping[str, Any]) -> str:
-    """Return the library that a program uses. Names of NumPy's programs, in PyTorch's record, begin with n."""
+    """Return the library that a program uses. PyTorch's record also has NumPy's programs. Their names begin with n."""
     return NAMES["numpy" if name.startswith("n") else record["library"]]
 
 

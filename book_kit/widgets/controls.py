@@ -7,9 +7,9 @@
     controls.show(measured, {"size": ["4 MiB", "64 MiB"], "operation": ["relu", "sin"]})
 
 * In a notebook each argument has a list to choose from (ipywidgets), above the figure of the last run.
-* A page has no kernel. It shows the figure of the first choices, or if there is ``on_page``, a button and a figure for
-  each of its entries. These figures are measured when the page is built. The buttons need no JavaScript. A notebook
-  without ipywidgets shows the same.
+* A page has no kernel. It shows the figure of the first choices. If ``on_page`` is given, it shows a button and a
+  figure for each entry of ``on_page`` instead. These figures are measured when the page is built. The buttons need no
+  JavaScript. A notebook without ipywidgets shows the same.
 * If the measurement raises an error (out of memory, a refusal), the error is shown instead of the figure.
 """
 
@@ -98,7 +98,7 @@ class Controls:
         return ipywidgets.HBox(list(self.widgets.values()), layout={"flex_flow": "row wrap"})
 
     def _on_change(self, name: str, value: Any) -> None:
-        if value != self.chosen[name]:  # `choose` sets the lists, too
+        if value != self.chosen[name]:  # `choose` also sets the lists
             self.choose(**{name: value})
 
     def _output(self) -> Any:
