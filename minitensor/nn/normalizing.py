@@ -37,7 +37,7 @@ class _BatchNorm(Layer):
         self.momentum, self.epsilon = checks.real(op, "momentum", momentum), checks.real(op, "epsilon", epsilon)
         self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
-        # As in Paddle, the running means are parameters without a gradient.
+        # As in Paddle, the running mean and the running variance are parameters without a gradient.
         for name, value in (("_mean", 0.0), ("_variance", 1.0)):
             running: Any = self.create_parameter([num_features], default_initializer=Constant(value))
             running.stop_gradient = True

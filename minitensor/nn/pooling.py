@@ -57,8 +57,8 @@ class AvgPool2D(_Pool2D):
 
 
 class AdaptiveAvgPool2D(Layer):
-    """Return the means of ``output_size`` parts of each channel of [images, channels, height, width]: see
-    :func:`~minitensor.nn.functional.adaptive_avg_pool2d`.
+    """Divide each channel of each image into ``output_size`` parts, and return the mean of each part: see
+    :func:`~minitensor.nn.functional.adaptive_avg_pool2d`. The images have the shape [images, channels, height, width].
 
     Raises:
         ValueError: on a call, if the images have another shape or ``output_size`` is below 1.

@@ -1,4 +1,4 @@
-"""Recurrent layers under Paddle's names, of one layer and one direction."""
+"""Recurrent cells and networks under Paddle's names. A network has one layer and one direction."""
 
 from __future__ import annotations
 

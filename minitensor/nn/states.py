@@ -64,7 +64,7 @@ def load_into(layer: Any, given: Mapping[str, Any], by_path: bool) -> tuple[list
     for name in missing:
         warnings.warn(f"Skip loading for {paths[name]}. {name} is not found in the provided dict.", stacklevel=3)
     for each, value in {id(own[name]): (own[name], value) for name, value in values.items()}.values():
-        each.set_value(value)  # a tensor with two paths is written once, with the value of the last one
+        each.set_value(value)  # a tensor with two paths is written once, with the value for the last path
     return missing, extra
 
 

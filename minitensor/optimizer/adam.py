@@ -18,7 +18,7 @@ class Adam(Optimizer):
     """Change each element by its average gradient, divided by the root of its average squared gradient
     (Kingma and Ba, 2015).
 
-    Parameters may have any shape. A step writes each of them once, and updates two averages of its shape. See
+    Parameters may have any shape. A step writes each parameter once, and updates two averages of the same shape. See
     :class:`Optimizer` for the other arguments.
 
     Args:
@@ -77,7 +77,7 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam that first multiplies the parameter by ``1 - learning_rate * weight_decay`` (Loshchilov and Hutter, 2019).
 
-    Parameters may have any shape. A step writes each of them once, and updates two averages of its shape. See
+    Parameters may have any shape. A step writes each parameter once, and updates two averages of the same shape. See
     :class:`Optimizer` for the other arguments.
 
     Raises:

@@ -296,7 +296,7 @@ def _piece(array: Array) -> int:
     if not array.flags.c_contiguous:
         return array.size
     most = PIECE if type(array) is np.ndarray else PIECE_ON_GPU
-    # Divide into the fewest pieces that are not too large. All have the same size, rounded up.
+    # As few pieces of at most `most` elements as possible: all are equally large, but the last may be smaller.
     return array.size if array.size <= most else -(-array.size // -(-array.size // most))
 
 

@@ -167,8 +167,8 @@ def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
 
 
 def repeat_interleave(x: Tensor, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Return ``x`` with each position along ``axis`` repeated; without ``axis``, each element of the flattened ``x``.
-    The result has the shape of ``x`` with another length along ``axis``.
+    """Return ``x`` with each position along ``axis`` repeated. Without ``axis``, ``x`` is flattened first. The result
+    has the shape of ``x`` (or of the flattened ``x``), with another length along ``axis``.
 
     Args:
         repeats: an integer, or a tensor of integers with one for each position.
@@ -233,8 +233,8 @@ def kthvalue(
     """Return the ``k``-th smallest element along ``axis`` (by default the last), counted from 1, and its position.
 
     Returns:
-        Two tensors of the shape of ``x`` without ``axis``, which has length 1 with ``keepdim``: the elements, and
-        their positions (int64).
+        Two tensors: the elements, and their positions (int64). Both have the shape of ``x`` without ``axis``, or with
+        length 1 along ``axis`` if ``keepdim`` is true.
 
     Raises:
         ValueError: if ``k`` is below 1, or above the length of ``axis``.
@@ -248,7 +248,7 @@ def kthvalue(
 
 def logsumexp(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Return the logarithm of the sum of exponentials along ``axis`` (all by default). The sum does not overflow. The
-    result has the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
+    result has the shape of ``x`` without the dimensions ``axis``; with ``keepdim`` they remain and have length 1.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -260,7 +260,7 @@ def logsumexp(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | No
 
 def count_nonzero(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Return the number of elements along ``axis`` (all by default) that are not 0. The result is int64, of the shape
-    of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
+    of ``x`` without the dimensions ``axis``; with ``keepdim`` they remain and have length 1.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -314,7 +314,7 @@ def _extreme(function: str, op: str, adjective: str) -> Callable[..., Tensor]:
     extreme.__doc__ = f"""Return the {adjective} element along ``axis`` (all by default); equal ones share the gradient.
 
     Returns:
-        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
+        A tensor of the shape of ``x`` without the dimensions ``axis``; with ``keepdim`` they remain and have length 1.
 
     Raises:
         ValueError: if there is no element.

@@ -26,12 +26,13 @@ def save(obj: Any, path: Any, protocol: int = 4) -> None:
     created.
 
     Args:
-        protocol: the version of the pickle format in Paddle. It is ignored, because minitensor's file contains no
-            pickle.
+        protocol: the version of the pickle format in Paddle (2, 3 or 4). It has no effect, because minitensor's file
+            contains no pickle.
 
     Raises:
         TypeError: if ``obj`` contains anything but tensors and plain values.
-        ValueError: if ``obj`` is a layer (save its ``state_dict()``), or if ``path`` is not a path or an open file.
+        ValueError: if ``obj`` is a layer (save its ``state_dict()``), if ``path`` is not a path or an open file, or if
+            ``protocol`` is another number.
     """
     if not isinstance(protocol, int) or not 1 < protocol < 5:
         raise ValueError(f"Expected 1<'protocol'<5, but received protocol={shown(protocol)}")
@@ -55,7 +56,7 @@ def save(obj: Any, path: Any, protocol: int = 4) -> None:
 
 
 def load(path: Any, return_numpy: bool = False) -> Any:
-    """Load the content of a file that :func:`save` wrote, from a path or an open file, on the current device.
+    """Load a file that :func:`save` wrote. ``path`` is a path or an open file; the tensors are on the current device.
 
     Args:
         return_numpy: True to return numpy arrays instead of tensors; otherwise saved arrays are returned as tensors.

@@ -62,8 +62,8 @@ def _truth(name: str, quantifier: str) -> Callable[..., Tensor]:
     truth.__doc__ = f"""Test if {quantifier} element along ``axis`` (by default all elements) is true, or not 0.
 
     Returns:
-        A bool tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
-        ``axis``, [] ([1, 1, ...] with ``keepdim``).
+        A bool tensor of the shape of ``x`` without the dimensions ``axis``; with ``keepdim`` they remain and have
+        length 1. Without ``axis``, the shape is [] ([1, 1, ...] with ``keepdim``).
 
     Raises:
         IndexError: if ``x`` does not have that axis.

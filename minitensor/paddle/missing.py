@@ -43,7 +43,7 @@ NOT_HERE: dict[str, str] = {
     **dict.fromkeys(("fft", "signal", "sparse", "complex", "real", "imag"), "tensors are dense and hold real numbers"),
     **dict.fromkeys(("hub", "onnx", "text", "incubate"), "it is not a part of Paddle that this book needs"),
     "linalg": "there are matmul, einsum, norm and inner, and no decompositions of matrices",
-    # The names below are those of tutorials that minitensor lacks: facts/tutorial-names.json counts them.
+    # Tutorials use the names below, and minitensor lacks them. facts/tutorial-names.json counts such names.
     "shape": "a tensor has it: x.shape",
     "standard_normal": "paddle.randn(shape) draws the same numbers",
     "square_error_cost": "paddle.square(input - label) is the cost of each element",

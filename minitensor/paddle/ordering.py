@@ -28,8 +28,8 @@ def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = Fals
     If ``unbiased`` is true, the divisor is the count minus 1, unless the count is 1.
 
     Returns:
-        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
-        ``axis``, [] ([1, 1, ...] with ``keepdim``).
+        A tensor of the shape of ``x`` without the dimensions ``axis``; with ``keepdim`` they remain and have length 1.
+        Without ``axis``, the shape is [] ([1, 1, ...] with ``keepdim``).
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -49,7 +49,7 @@ def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = Fals
 
 
 def _rounded(result: Tensor, x: Tensor) -> Tensor:
-    """Return ``result``, which was computed in float32, in the 16-bit dtype of ``x``."""
+    """Return ``result`` in the dtype of ``x`` if that is a 16-bit one; ``result`` was then computed in float32."""
     return cast(result, x._array.dtype) if x._array.dtype in HALVES else result
 
 
@@ -75,14 +75,16 @@ def _axes(op: str, axis: Any, ndim: int) -> Any:
 
 
 def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> Tensor:
-    """Return the p-norm over ``axis``, by default of all elements. Where the norm is 0, its gradient is 0.
+    """Return the p-norm over ``axis``, by default of all elements.
+
+    Where the norm is 0, its gradient is 0 if ``p`` is 0, 1, 2, "fro", inf or -inf.
 
     Args:
         p: a number, inf, -inf, or "fro", which means 2: the root of the sum of squares.
 
     Returns:
-        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
-        ``axis``, [] ([1, 1, ...] with ``keepdim``).
+        A tensor of the shape of ``x`` without the dimensions ``axis``; with ``keepdim`` they remain and have length 1.
+        Without ``axis``, the shape is [] ([1, 1, ...] with ``keepdim``).
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -177,11 +179,12 @@ def topk(
 def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
     """Return the median along ``axis``, by default of all elements.
 
-    If there are two middle elements, the median is their mean. If an element is nan, it is nan.
+    If there are two middle elements, the median is their mean. The median is nan if an element is nan.
 
     Returns:
-        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
-        ``axis``, [] ([1, 1, ...] with ``keepdim``); float32 for integers and 16-bit floats.
+        A tensor of the shape of ``x`` without the dimension ``axis``; with ``keepdim`` it remains and has length 1.
+        Without ``axis``, the shape is [] ([1, 1, ...] with ``keepdim``). For integers and 16-bit floats, the dtype is
+        float32.
 
     Raises:
         ValueError: if there is no element.
@@ -256,7 +259,7 @@ def _pick(x: Tensor, axis: int, order: np.ndarray) -> Tensor:
 
 def nansum(x: Tensor, axis: Any = None, dtype: Any = None, keepdim: bool = False) -> Tensor:
     """Return the sum along ``axis`` (by default of all elements), without the elements that are nan. The result has the
-    shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
+    shape of ``x`` without the dimensions ``axis``; with ``keepdim`` they remain and have length 1.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -300,8 +303,9 @@ def _running(name: str, largest: bool) -> Callable[..., tuple[Tensor, Tensor]]:
         return TABLE["take_along_axis"](x, index, axis) if x.ndim else TABLE["clone"](x), index
 
     running.__name__ = running.__qualname__ = name
-    running.__doc__ = f"""Return the {"largest" if largest else "smallest"} of each element and those before it along
-    ``axis``, and its position; of equal elements the last. Without ``axis``, ``x`` is flattened first.
+    running.__doc__ = f"""Return for each element the {"largest" if largest else "smallest"} element up to it along
+    ``axis``, and the position of that one: the last position if several are equal. Without ``axis``, ``x`` is flattened
+    first.
 
     Args:
         dtype: that of the positions, int32 or int64.

@@ -97,7 +97,7 @@ def add_n(inputs: Tensor | Sequence[Tensor]) -> Tensor:
 
     Raises:
         TypeError: if ``inputs`` is not a tensor, or a list or tuple of tensors.
-        ValueError: if there is none, or if their shapes differ.
+        ValueError: if ``inputs`` is empty, or if the shapes differ.
     """
     given = [inputs] if isinstance(inputs, Tensor) else inputs
     if not isinstance(given, (list, tuple)) or not all(isinstance(x, Tensor) for x in given):
