@@ -127,7 +127,7 @@ class GradScaler:
 
     Args:
         device: has no effect.
-        init_scale: the first factor of a loss.
+        init_scale: the initial scale.
         growth_factor, growth_interval: the scale is multiplied by ``growth_factor`` after ``growth_interval`` steps in
             a row without inf or nan.
         backoff_factor: the scale is multiplied by this number after a step with inf or nan.

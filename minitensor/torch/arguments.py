@@ -33,7 +33,7 @@ def need_int(op: str, name: str, given: Any, position: int | None = 1) -> int:
 
 
 def _index(given: Any) -> int:
-    """Return ``given`` as an integer; raise TypeError if it is anything else. As in PyTorch, a bool is refused."""
+    """Return ``given`` as an integer; raise TypeError if it is anything else. As in PyTorch, a bool is not allowed."""
     if type(given) is int:
         return given
     if isinstance(given, (bool, np.bool_)) or (isinstance(given, BaseTensor) and given._array.dtype == np.bool_):
@@ -122,6 +122,9 @@ def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
 
 
 def refuse_bools(kernel: str, *tensors: BaseTensor) -> None:
-    """Raise NotImplementedError if a matrix product has only bools. The error names ``kernel``, which PyTorch lacks."""
+    """Raise NotImplementedError if all operands of a matrix product are nonempty tensors of bools.
+
+    The message says, as PyTorch's does, that ``kernel`` is not implemented for bools.
+    """
     if all(x._array.dtype.kind == "b" and x._array.size for x in tensors):
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")

@@ -1,8 +1,9 @@
 """Assemble the functions of ``torch``, and the methods and operators of ``torch.Tensor``, from their modules.
 
 ``x + y`` creates a tensor. ``x += y`` writes into ``x``, and so does every function whose name ends with an underscore.
-If one operand of ``x + y`` is a tensor with Paddle's methods, the result has the class of the left operand. A
-comparison always returns a tensor of this package, because Python makes the same call for ``p < t`` and for ``t > p``.
+If one operand of ``x + y`` is a tensor with Paddle's methods, the result has the class of the left operand. If a tensor
+``p`` with Paddle's methods is compared with a tensor ``t`` of this package, the result is always a tensor of this
+package, because Python makes the same call for ``p < t`` and for ``t > p``.
 """
 
 from __future__ import annotations

@@ -225,7 +225,9 @@ class Normal(Distribution):
         return 0.5 * (1 + TABLE["erf"]((value - self.loc) / self.scale / math.sqrt(2)))
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return the number below which an outcome is with probability ``value``. The function needs scipy.
+        """Return the number such that an outcome is at most this number with probability ``value``.
+
+        The function needs scipy.
 
         Raises:
             TypeError: if ``value`` is not a tensor.

@@ -294,7 +294,9 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
 
 @emits(OperationRefused)
 def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """Return the error to raise after numpy raised ``error`` in such an operation in place."""
+    """Return the error to raise after numpy raised ``error`` in an in-place operation on ``x`` that does not broadcast
+    its operands.
+    """
     if not writeable(x._array):
         return not_writeable(op, x)
     if isinstance(error, TypeError) and "ufunc" in str(error) and x._array.dtype not in FLOATS:

@@ -11,7 +11,7 @@ from minitensor.engine.core.tensor import AfterHook
 
 
 class RemovableHandle:
-    """A handle of a hook. Its method ``remove()`` removes the hook. The end of a ``with`` block does so, too."""
+    """A handle that removes a hook when ``remove()`` is called, or at the end of a ``with`` block on the handle."""
 
     def __init__(self, remove: Callable[[], object]) -> None:
         self._remove = remove

@@ -1,5 +1,5 @@
-"""Functions on arrays that PyTorch needs instead of Paddle's: forward functions, random draws, and parts of derivative
-rules.
+"""Functions on arrays for operations that PyTorch and Paddle define differently: forward functions, random draws, and
+parts of derivative rules.
 """
 
 from __future__ import annotations

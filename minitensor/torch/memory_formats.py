@@ -92,7 +92,7 @@ def contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> Tens
 
 
 def laid_out(out: Tensor, order: Sequence[int]) -> Tensor:
-    """Return the new tensor ``out`` with another layout: ``order`` has its dimensions in memory, outermost first."""
+    """Return the new tensor ``out`` with its dimensions in memory in the given ``order``, outermost first."""
     return arrange(out, lambda array, _: register_strides(copied_in_order(array, order)))
 
 

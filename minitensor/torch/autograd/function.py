@@ -192,7 +192,7 @@ def _fit(name: str, k: int, x: Any, shape: tuple[int, ...], dtype: np.dtype) -> 
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``backward`` so that its operations are not recorded. It may then compute with NumPy, too.
+    """Wrap ``backward`` so that its operations are not recorded. ``backward`` may then also compute with NumPy.
 
     The gradients that it returns cannot be differentiated: with ``create_graph=True``, the wrapped function raises
     RuntimeError.

@@ -50,7 +50,7 @@ def _leaves(inputs: Tensors, create_graph: bool) -> Tensors:
 
 
 def _call(func: Callable[..., Any], inputs: Any, create_graph: bool, what: str) -> tuple[Any, ...]:
-    """Call ``func`` on copies of ``inputs`` by which to differentiate.
+    """Call ``func`` with the tensors that :func:`_leaves` returns for ``inputs``.
 
     Returns:
         These tensors, the outputs, True if there was a tuple of inputs, and True if ``func`` returned a tuple.
@@ -64,7 +64,7 @@ def _call(func: Callable[..., Any], inputs: Any, create_graph: bool, what: str) 
 
 
 def _gradients(outputs: Any, inputs: Tensors, seeds: Any, create_graph: bool) -> Tensors:
-    """Return the gradients by ``inputs`` of the sum of ``outputs`` that are weighted with ``seeds``.
+    """Return the gradients by ``inputs`` of the sum of all ``outputs``, each multiplied by its tensor in ``seeds``.
 
     An input on which no output depends gets zeros.
     """
@@ -90,7 +90,8 @@ def _results(results: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
 def _vector(v: Any, like: Tensors, what: str) -> Tensors:
     """Return ``v``, the vector of a product, as a tuple of tensors with the shapes of the tensors in ``like``.
 
-    If ``like`` is a single tensor of one element, ``v`` may be None, which means 1. Messages call ``like`` ``what``.
+    If ``like`` is a single tensor of one element, ``v`` may be None, which means 1. In error messages, ``what`` is the
+    name of ``like``.
 
     Raises:
         RuntimeError: if ``v`` has another number of tensors, or a tensor of another shape.

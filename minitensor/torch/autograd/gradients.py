@@ -160,8 +160,8 @@ def grad(
         no_grad_vars: tensors through which no gradient flows. Only Paddle has this argument.
 
     Raises:
-        RuntimeError: if an input is not a tensor; if no output depends on an input, unless ``allow_unused`` is true, so
-            that its gradient is None.
+        RuntimeError: if an input is not a tensor, or if no output depends on an input and ``allow_unused`` is not true.
+            If it is true, the gradient of such an input is None.
     """
     checks.flag("grad()", "only_inputs", only_inputs)
     checks.flag("grad()", "create_graph", create_graph)

@@ -211,8 +211,10 @@ class GroupNorm(Module):
 
 
 class InstanceNorm2d(Module):
-    """Normalize each channel of [images, num_features, height, width] to mean 0 and variance 1: see
-    ``functional.instance_norm``. With ``affine=True``, the result is multiplied by ``weight``, and ``bias`` is added.
+    """Normalize each channel of each image to mean 0 and variance 1: see ``functional.instance_norm``.
+
+    The input has the shape [images, num_features, height, width]. With ``affine=True``, the result is multiplied by
+    ``weight``, and ``bias`` is added.
 
     Raises:
         ValueError: if the input has another number of dimensions.

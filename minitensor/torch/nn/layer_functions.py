@@ -279,7 +279,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 
     Returns:
         A tensor of shape [images, channels * kernel height * kernel width, patches], or without the first dimension if
-        ``input`` lacks the dimension of images, too.
+        ``input`` has only three dimensions.
 
     Raises:
         RuntimeError: if no window fits, or if ``input`` has another shape.

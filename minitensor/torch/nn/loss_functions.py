@@ -281,7 +281,7 @@ def binary_cross_entropy(
     reduce: None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of minus the log-probability of ``target``. ``input`` has the probability that the target is 1.
+    """Return the mean of minus the log-probability of ``target``. ``input`` is the probability that the target is 1.
 
     A logarithm below -100 is replaced by -100.
 
@@ -318,8 +318,8 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the mean of minus the log-probability of ``target``. ``sigmoid(input)`` has the probability that the
-    target is 1.
+    """Return the mean of minus the log-probability of ``target``. ``sigmoid(input)`` is the probability that the target
+    is 1.
 
     The computation does not overflow.
 
