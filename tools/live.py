@@ -55,7 +55,7 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)  # the date of every file in the wheel, so that
 
 @dataclass(frozen=True)
 class FetchedParts:
-    """Paths of the fetched parts in the cache. Only numpy's wheel is elsewhere if the user has named a local one."""
+    """Paths of the fetched parts in the cache. If the user has named a local wheel of numpy, it is not in the cache."""
 
     modules: Path  # the folder `node_modules`
     editor: Path

@@ -3,9 +3,9 @@
     python tools/messages.py           update and compile the catalogues, also for the scripts
     python tools/messages.py --check   list missing translations and stale files, and change nothing
 
-Translators edit a catalogue (`.po`), in which the keys are the English texts. Python reads the JSON file beside it, the
-compiled catalogue, in which the keys are digests, and which lacks texts that only scripts use. The translations for the
-scripts are in another JSON file, `words.json`, which becomes a part of the bundle of the scripts.
+Translators edit a catalogue (`.po`), in which the keys are the English texts. Python reads the JSON file beside it: the
+compiled catalogue, in which the keys are digests of the texts. It lacks texts that only scripts use. The translations
+for the scripts are in another JSON file, `words.json`, which becomes a part of the bundle of the scripts.
 docs/contributing/translation.md describes how to translate.
 """
 
@@ -43,7 +43,7 @@ CALL = re.compile(rf"(?<![\w.])(?P<function>t|plural)\(\s*(?P<one>{_TEXT})(?:,\s
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
-#: A fixed date of extraction for Babel. Today's date would change with each run; `as_po` writes neither.
+#: A fixed date of extraction for Babel, so that all runs give equal catalogues. `as_po` does not write it.
 _LONG_AGO = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 

@@ -36,7 +36,7 @@ def modules() -> Path:
 
 
 def link() -> Path:
-    """Make `node_modules` of this checkout, where node, eslint and tsc look for packages, a link into the cache.
+    """Link `node_modules` of this checkout, where node, eslint and tsc look for packages, to the cache.
 
     If it is a folder, because a developer has run `npm ci`, it is left unchanged. The path is returned in both cases.
     """

@@ -266,7 +266,7 @@ def _links(text: str, *, deeper: bool) -> Counter[str]:
     """Return the addresses in a text, as a translated page has them.
 
     Args:
-        deeper: True for an English page. A translated page is one folder deeper, so its addresses have another "../".
+        deeper: True for an English page. A translated page is one folder deeper, so its addresses have one more "../".
     """
     found = ["".join(groups) for groups in LINK.findall(CODE.sub("", text))]
     links = (_from_an_edition(link) if deeper or BESIDE.fullmatch(link) else link for link in found)

@@ -117,7 +117,7 @@ def join_pages(printed: Iterable[PrintedPage], target: Path) -> None:
         for title, number in zip(part.sections, _section_pages(part.pdf), strict=True):
             writer.add_outline_item(title=title, page_number=first + number, parent=top)
     writer.add_metadata({"/Title": "In Place", "/Author": "The authors of In Place"})
-    writer.compress_identical_objects()  # each printed page repeats the fonts, and a pattern for each of its uses
+    writer.compress_identical_objects()  # each page contains the fonts again, and each pattern once per use
     target.parent.mkdir(parents=True, exist_ok=True)
     writer.write(target)
 

@@ -24,7 +24,7 @@ from tools import environment  # noqa: E402
 
 FOLDER = ROOT / ".venv-peers"
 
-#: Packages of `requirements.txt` that the tests with peers need, beside numpy.
+#: Packages of `requirements.txt` that the tests with peers need, in addition to numpy.
 NEEDED = ("anywidget", "ipython", "ipywidgets", "mini-racer", "pytest")
 
 

@@ -290,7 +290,7 @@ def limits() -> dict[str, dict[str, float]]:
 
 
 def packages(keys: Iterable[str]) -> dict[str, list[Path]]:
-    """Return code files by package: the longest of the keys with which their path begins, or else their top folder."""
+    """Return code files by package: by the longest key with which the file's path begins, or else by its top folder."""
     found: dict[str, list[Path]] = {}
     ordered = sorted(keys, key=len, reverse=True)
     for folder in FOLDERS:

@@ -177,7 +177,7 @@ def read_exercises(sheets: list[ExerciseSheet], captions: dict[str, str], langua
 
 
 def write_bank(folder: Path, questions: list[BankQuestion]) -> None:
-    """Write `moodle.xml`, `qti.zip`, `questions.csv`, and the pictures of the table in PICTURES, into `folder`."""
+    """Write `moodle.xml`, `qti.zip`, `questions.csv`, and the folder PICTURES for the CSV file, into `folder`."""
     pictures = folder / PICTURES
     pictures.mkdir(parents=True, exist_ok=True)
     for old in pictures.glob("*.svg"):

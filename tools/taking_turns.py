@@ -18,7 +18,7 @@ import pytest
 CONNECTION = "TESTS_CONNECTION"  # the file descriptor of the connection that delivers units
 SHARED = "TESTS_FOLDER"  # the folder that the processes of one run share
 NOW = "TESTS_NOW"  # the file to which a process writes the name of its current test
-WIDEST = 1000  # the bytes to which the name is padded, so that it overwrites the whole name before it
+WIDEST = 1000  # the bytes to which the name is padded, so that it overwrites the whole previous name
 
 #: A unit: the file, the index of the share, and the number of shares.
 Unit = tuple[str, int, int]

@@ -1,12 +1,12 @@
 """Show a chapter's MyST as plain Markdown in JupyterLab, and save the chapter with the MyST.
 
-JupyterLab does not support the roles and directives of MyST. An open notebook has words in their place, each followed
-by a comment with the MyST, which JupyterLab does not show:
+JupyterLab does not support the roles and directives of MyST. In an open notebook, they are replaced by words. After the
+words, a comment contains the MyST. JupyterLab does not show this comment. The words are:
 
 * "**line 3**" for the mark ``{step}`3` ``, which refers to a step of a stage;
 * "[paddle-guide]" for the citation ``{cite}`4-paddle-guide` ``;
-* "**A hint**" on a line for the beginning of ``:::{dropdown} A hint``, and nothing for its end and for a container;
-* the path for ``{literalinclude}``, and nothing for the list of references.
+* "**A hint**" on a line for the beginning of ``:::{dropdown} A hint``, and no words for its end or for a container;
+* the path for ``{literalinclude}``, and no words for the list of references.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Configure JupyterLab, as `make notebooks` and Binder start it: a notebook shows plain Markdown for MyST."""
+"""Configure the JupyterLab that `make notebooks` and Binder start: notebooks show plain Markdown instead of MyST."""
 
 import sys
 from pathlib import Path
