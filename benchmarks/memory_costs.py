@@ -31,7 +31,7 @@ from benchmarks.rows.dispatch import CASES
 ROOT = Path(__file__).parents[1]
 RESULT = Path("_build/bench/memory_costs.json")
 
-#: Nanoseconds that devices, counters and events may add to an operation that allocates, and to one that does not.
+#: The limits in the table: nanoseconds that devices may add to an operation that allocates, and to one that does not.
 BARS = {"allocates": 60, "in place or a view": 20}
 #: Cases that allocate a storage, for the result or for the copy that ``sin_`` saves.
 ALLOCATING = ("add", "add, recording", "sin_, recording")

@@ -4,10 +4,10 @@
     python facts/layouts.py paddle      in one that has Paddle 3.3, and again in one that has Paddle 2.6
 
 A program runs once for each of its scenes. A scene lists the names of the layouts of the operands `x`, `y` and `z`.
-The operand `xi` has the layout of `x`, but integers. An answer is the shape of each result; then a colon and the
-strides, if they are not those of a contiguous tensor of that shape; and `&` in front if the result shares the memory of
-an operand. Strides are counted in elements. A result that is a bool is True or False; a program that raised an error
-has the answer null.
+The operand `xi` has the layout of `x`, but contains integers. An answer is the shape of each result; then a colon and
+the strides, if they are not those of a contiguous tensor of that shape; and `&` in front if the result shares the
+memory of an operand. Strides are counted in elements. The answer is True or False if the result is a bool, and null if
+the program raised an error.
 
 Where Paddle 2.6 and Paddle 3.3 differ, minitensor follows Paddle 3.3. `python facts/layouts.py` prints the programs for
 which they differ.
@@ -177,7 +177,7 @@ OTHERS = [
     *("L.zeros_like(x)", "F.layer_norm(x, x.shape[1:])", "L.matmul(x, L.ones(x.shape[-1:]))", "L.concat([x, x])"),
 ]
 
-#: Pairs of a list of scenes and the programs that run in them.
+#: A list of scenes, and the programs that run in each of them.
 Asked = tuple[Scenes, tuple[str, ...]]
 
 
@@ -406,7 +406,7 @@ class Scene:
     """The global names of a program, for one list of layouts."""
 
     def __init__(self, module: str, library: str, scene: list[str]) -> None:
-        """`module` has the functions of `library`: the library itself, or minitensor's vocabulary of it."""
+        """`module` has the functions of `library`: it is the library, or the module of minitensor with its names."""
         self.tensors = importlib.import_module(module)
         self.is_torch = library == "torch"
         self.names: dict[str, Any] = {
@@ -434,7 +434,7 @@ class Scene:
         numbers = [i % 7 + 1 if dtype == "int64" else (i % 7 + 1) / 10 for i in range(count)]
         memory = self._tensor(numbers, dtype)
         self.memory.append(memory)
-        if self.tensors.__name__ == "paddle":  # it counts the offset in bytes
+        if self.tensors.__name__ == "paddle":  # Paddle counts the offset in bytes
             offset *= memory.element_size()
         return self.tensors.as_strided(memory, list(shape), list(strides), offset)
 
@@ -514,7 +514,7 @@ def differing(one: dict[str, Any], other: dict[str, Any]) -> dict[str, list[tupl
 
 
 def main() -> None:
-    """Record the library on the command line; without one, compare the recorded versions of Paddle."""
+    """Record the library that the command line names, or compare the recorded versions of Paddle if it names none."""
     records = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     if len(sys.argv) > 1:
         new = record(sys.argv[1])

@@ -42,7 +42,7 @@ def shown(line: str) -> str:
 
 
 def both(group: str, **programs: tuple[str | None, str | None]) -> Questions:
-    """Return named programs with PyTorch's and with Paddle's names."""
+    """Return a question for each name. Its pair is PyTorch's program and Paddle's, or None for a missing one."""
     return {
         f"{group}: {name.replace('_', ' ')}": (
             {library: text for library, text in zip(("torch", "paddle"), pair, strict=True) if text},
@@ -1344,7 +1344,7 @@ WALKED = (
 
 
 def listed(text: str) -> list[str]:
-    """Return the programs of a text, which `|` separates; `\\|` is the operator."""
+    """Split a text into programs at each `|`, except at `\\|`, which is the operator `|` in a program."""
     return [each.replace("\0", "|") for each in text.replace("\\|", "\0").split("|")]
 
 
@@ -1571,7 +1571,7 @@ RECOMPUTED = of(
 
 # ---- operands of a wrong kind, in place -----------------------------------------------------------------------------
 
-#: Operations of two tensors, of whole numbers, of one tensor, and of a tensor with numbers or lists; and arguments.
+#: Operations (on two tensors, on integers, on one tensor, with numbers or lists, random), with wrong arguments.
 TWO = (
     (
         "add_ subtract_ multiply_ divide_ remainder_ floor_divide_ pow_ equal_ less_than_ logical_and_ copysign_ "
@@ -1695,7 +1695,7 @@ OVERLAPS = of(
             "torch.gather(x, 0, i, out=x[:2])",
             "torch.cat([x[3:], x[:3]], out=x)",
             "torch.stack([x[3:], x[:3]], out=x.view(2, 3))",
-            # Accepted writes that read overwritten numbers, each beside the same program with a copy.
+            # Writes that PyTorch accepts although they read overwritten numbers, and the same writes from a copy.
             "x.view(2, 3)[:, :2].copy_(x.view(3, 2)[:2].clone())",
             "x.view(2, 3)[:, :2].add_(x.view(3, 2)[:2])",
             "x.view(2, 3)[:, :2].add_(x.view(3, 2)[:2].clone())",
