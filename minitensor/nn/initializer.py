@@ -100,7 +100,7 @@ class Normal(Initializer):
 
 
 def _drawable(op: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype]:
-    """Return ``shape`` as a tuple of lengths, and ``dtype`` as a numpy dtype; raise an error if it is not floating."""
+    """Return ``shape`` as a tuple of lengths, and ``dtype`` as a numpy dtype, which must be a floating-point one."""
     return as_shape(op, shape), float_dtype(op, dtype)
 
 

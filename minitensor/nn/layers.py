@@ -71,8 +71,8 @@ class Linear(Layer):
 class Conv2D(Layer):
     """Convolution of images [images, in_channels, height, width]: see :func:`~minitensor.nn.functional.conv2d`.
 
-    The result has the shape [images, out_channels, rows, columns], ``weight`` [out_channels, in_channels / groups,
-    *kernel_size], and ``bias`` [out_channels].
+    The result has the shape [images, out_channels, rows, columns]. The shape of ``weight`` is [out_channels,
+    in_channels / groups, *kernel_size], and that of ``bias`` is [out_channels].
 
     Raises:
         ValueError: if a size is below 1, if the channels cannot be divided into ``groups``, or if the images have

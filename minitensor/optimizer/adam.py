@@ -15,8 +15,8 @@ from minitensor.optimizer.optimizer import Array, Optimizer, add_penalty
 
 
 class Adam(Optimizer):
-    """Change each element by its average gradient, divided by the root of its average squared gradient
-    (Kingma and Ba, 2015).
+    """Change each element by the learning rate times its average gradient, divided by the root of its average squared
+    gradient (Kingma and Ba, 2015).
 
     Parameters may have any shape. A step writes each parameter once, and updates two averages of the same shape. See
     :class:`Optimizer` for the other arguments.

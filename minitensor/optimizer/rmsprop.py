@@ -15,7 +15,8 @@ from minitensor.optimizer.optimizer import Array, Optimizer, add_penalty
 
 
 class RMSProp(Optimizer):
-    """Change each element by its gradient, divided by the root of its average squared gradient (Hinton, 2012).
+    """Change each element by the learning rate times its gradient, divided by the root of its average squared gradient
+    (Hinton, 2012).
 
     Parameters may have any shape. A step writes each parameter once, and updates averages of the same shape. See
     :class:`Optimizer` for the other arguments.

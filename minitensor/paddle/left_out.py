@@ -26,7 +26,7 @@ LEFT_OUT: dict[str, str] = {
 
 
 class LeftOut:
-    """Descriptor that raises on access, on a tensor or on the class."""
+    """Descriptor that raises AttributeError on access, on a tensor or on the class."""
 
     __slots__ = ("name",)
 

@@ -115,7 +115,7 @@ ROWS: list[NameRow] = []
 
 def _row(section: str, what: str, both: str, torch: str, numpy: str, jax: str, ask: str, note: str = "", *,
          given: dict[str, str] | str = "", paddle: str | None = None) -> None:  # fmt: skip
-    """Add a row. ``both`` is the cell of minitensor and, if ``paddle`` is None, of Paddle; "" is no cell."""
+    """Add a row. ``both`` is the cell of minitensor and, if ``paddle`` is None, of Paddle; "" means no cell."""
     cells = {
         "minitensor": both, "paddle": both if paddle is None else paddle, "torch": torch, "numpy": numpy, "jax": jax,
     }  # fmt: skip

@@ -19,6 +19,6 @@ def CPUPlace() -> str:
 def CUDAPlace(id: int = 0) -> str:
     """Return the name of the GPU ``id``, for a ``place`` argument.
 
-    A missing GPU is refused by the function to which the name is passed, and not here.
+    This function does not check that there is such a GPU. The function to which the name is passed checks it.
     """
     return f"Place(gpu:{checks.integer('CUDAPlace', 'id', id)})"

@@ -99,7 +99,7 @@ class finfo:
     """The limits of a floating-point type: ``torch.finfo(torch.float32).eps``.
 
     Raises:
-        TypeError: if the type is an integer type.
+        TypeError: if the type is not a floating-point type.
     """
 
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
@@ -119,7 +119,7 @@ class iinfo:
     """The limits of an integer type: ``torch.iinfo(torch.int32).max``.
 
     Raises:
-        TypeError: if the type is a floating-point type.
+        TypeError: if the type is not an integer type.
     """
 
     __slots__ = ("bits", "dtype", "max", "min")
@@ -160,7 +160,7 @@ class Size(tuple):
 
 
 def _ordinal(given: int | str) -> int:
-    """Return the number of a GPU, which was given as an integer or as text, as an integer.
+    """Return ``given``, which is the number of a GPU as an integer or as text, as an integer.
 
     Raises:
         RuntimeError: if an integer does not fit into 64 bits, or if a text has more than 18 digits.

@@ -9,8 +9,8 @@ PyTorch's generator is the Mersenne Twister MT19937. ``manual_seed`` seeds it wi
 * Normal numbers for fewer than 16 elements, or for a tensor that is not contiguous: Box and Muller's method computes
   two numbers from two uniform float64 numbers. The second result is cached for the next call.
 * Normal numbers for 16 or more elements: uniform numbers are transformed in place, in pairs of numbers 8 elements
-  apart. If the count is not a multiple of 16, the last 16 elements are then drawn again. PyTorch computes these
-  logarithms and cosines with its own vector code, so a result may differ in the last bit.
+  apart. If the count is not a multiple of 16, the last 16 elements are then drawn again. PyTorch computes the
+  logarithms and cosines of this method with its own vector code, so a result may differ in the last bit.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def sign(a: Array, out: Array | None = None) -> Array:
 
 
 def lerp(a: Array, b: Array, weight: Array, out: Array | None = None) -> Array:
-    """Return ``a + weight * (b - a)``, computed as ``b - (1 - weight) * (b - a)`` for a weight of 0.5 or more."""
+    """Return ``a + weight * (b - a)``. If ``abs(weight)`` is at least 0.5, compute ``b - (1 - weight) * (b - a)``."""
     with np.errstate(all="ignore"):
         distance = b - a
         near = np.absolute(weight) < 0.5
