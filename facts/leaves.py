@@ -21,12 +21,12 @@ GRADIENT = ["w.grad.tolist()"]
 
 
 def both(torch: str, paddle: str | None = None, after: str = "") -> dict[str, str]:
-    """Return the program of each library on a leaf `w` that requires a gradient. Paddle's defaults to PyTorch's."""
+    """Return the program of each library on a leaf `w` that requires a gradient, by default the same program."""
     lines = {"torch": torch, "paddle": torch if paddle is None else paddle}
     return {library: LEAF[library] + text + after for library, text in lines.items()}
 
 
-# In-place methods without arguments that both libraries have, on a leaf.
+# In-place methods without arguments that both libraries have. Each is called on a leaf.
 METHODS = """acos_ asin_ atan_ ceil_ cos_ cosh_ digamma_ exp_ floor_ i0_ lgamma_ log_ log10_ log1p_
 log2_ logit_ neg_ reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinh_ sqrt_ tan_ tanh_ trunc_ zero_ logical_not_"""
 EVERY_METHOD = """
@@ -40,7 +40,7 @@ for method in METHODS.split():
     except (RuntimeError, ValueError):
         outcomes[method] = "untouched" if w.tolist() == before else "overwritten"
 """
-# Optimizers of which one step is taken, as "name arguments".
+# Optimizers that make one step. "fused" after a name means that the optimizer is created with `fused=True`.
 OPTIMIZERS = {
     "torch": ["SGD", "Adam", "AdamW", "SGD fused", "Adam fused", "AdamW fused", "Adagrad fused"],
     "paddle": ["SGD", "Momentum", "Adam", "AdamW", "RMSProp", "Adagrad", "Lamb"],

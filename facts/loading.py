@@ -1,4 +1,4 @@
-"""Record in loading.json the samples of PyTorch's loaders and samplers after one seed, and their refusals.
+"""Record in loading.json the samples of PyTorch's loaders and samplers after one seed, and the errors that they raise.
 
 python facts/loading.py        in an environment that has PyTorch
 """
@@ -21,7 +21,7 @@ class Halving:
         return self.numbers[i].mul_(0.5)
 
 
-#: Loaders that read `Halving`, with workers in separate processes and without.
+#: Maps the name of a loader of `Halving` to its arguments: it has no worker, or one in a separate process.
 WORKERS = {
     "no worker": {},
     "one worker by fork": {"num_workers": 1, "multiprocessing_context": "fork"},
@@ -33,7 +33,7 @@ NAMES = [
     *("BatchSampler", "ConcatDataset", "DataLoader", "RandomSampler", "SequentialSampler", "SubsetRandomSampler"),
     *("TensorDataset", "WeightedRandomSampler", "default_collate", "random_split"),
 ]
-#: Expressions of `data`, six numbered rows. Each is evaluated after `torch.manual_seed(7)`.
+#: Expressions that use `data`, a data set of six numbered rows. Each is evaluated after `torch.manual_seed(7)`.
 CASES = [
     "[numbers.tolist() for _, numbers in DataLoader(data, 4)]",
     "[numbers.tolist() for _, numbers in DataLoader(data, batch_size=4, drop_last=True)]",
@@ -77,7 +77,7 @@ REFUSED = [
 
 
 def answers(torch) -> dict:
-    """Return the answers of a library to each case, and the type and text of each refusal."""
+    """Return the value of each expression in CASES, and the type and text of the error of each in REFUSED."""
     data = torch.utils.data
     names = {name: getattr(data, name) for name in NAMES}
     names |= {"torch": torch, "data": data.TensorDataset(torch.arange(12.0).reshape(6, 2), torch.arange(6))}
@@ -94,7 +94,7 @@ def answers(torch) -> dict:
 
 
 def epochs(torch, **loading) -> list:
-    """Return the samples of three epochs of a `Halving` data set of two ones, and its numbers afterwards."""
+    """Load two ones with `Halving` for three epochs. Return all samples, and then the numbers of the data set."""
     data = Halving(torch.ones(2))
     loader = torch.utils.data.DataLoader(data, 2, **loading)
     return [*(batch.tolist() for _ in range(3) for batch in loader), data.numbers.tolist()]

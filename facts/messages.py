@@ -6,9 +6,9 @@
     python facts/messages.py minitensor
     python facts/messages.py quoted     messages of a GPU, from reports of users and from a library's source
 
-A message is the whole text of an error or a warning. The record has the program that caused it and the lines to write
-instead, which were run and gave no message. Its cause is an entry of book/causes.json, with an explanation, a remedy
-and the place in the book. The programs are in message_programs.py.
+A message is the text of an error or a warning. Its record has the program that caused it, and the lines to write
+instead, which were run and gave no message. Its `cause` is the name of an entry in book/causes.json. The entry has an
+explanation, a remedy and the place in the book. The programs are in message_programs.py.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ m = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 c = np.array([1.0, 2.0, 3.0, 4.0])
 i = np.array([1, 2, 3])
 """
-#: The first lines of the programs of a library.
+#: Maps a library to the first lines of its programs.
 STARTS = {"torch": TORCH, "paddle": PADDLE, "numpy": NUMPY, "minitensor": MINITENSOR}
 
 KERNEL = "https://github.com/cupy/cupy/blob/1cc03dd1d98fd3759762c92b5f4cc8502d31c901/cupy/_core/_kernel.pyx"

@@ -34,7 +34,7 @@ QUESTIONS: Questions = {
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Return the answer, with the program without its common first lines."""
+    """Return the answer. Its program is recorded without the first lines that all programs of the library share."""
     answer = recording.ask(library, program, expressions)
     answer["program"] = program.removeprefix(STARTS[library]) or program
     return answer

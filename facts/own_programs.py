@@ -80,7 +80,7 @@ def explain(program: str, code: str) -> str:
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Return the data of the stage of a program, also in the other languages, and its explanations in a terminal."""
+    """Return the data of a program's stage, its translations, and the report of `--explain` in each language."""
     (name,) = (name for name, (programs, _) in QUESTIONS.items() if programs.get(library) == program)
     stage = stage_of(program, titled(name, library))
     translated = {code: stage.translated(code).data for code in LOCALES}

@@ -2,8 +2,8 @@
 
 python facts/paddle_programs.py paddle
 
-The tests run the same programs with `import minitensor as paddle` and compare. The first ones are versions of programs
-in the articles that the book discusses, with constants instead of random numbers.
+The tests run the same programs with `import minitensor as paddle` and compare the results. The first programs are from
+the articles that the book discusses, with constants in place of random numbers if the results depend on these.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ python facts/paddle_saved.py tanh_ max   only these functions; the other rows do
 Paddle passes each tensor that it is about to save to a hook (``register_saved_tensors_hooks``). This script calls every
 function of ``paddle`` and of its tensors with many combinations of arguments (``WAYS``), in separate processes because
 some of them crash. For each function of ``paddle._C_ops`` that a call reaches, it records the arguments and results
-that the hook received. The module that reads the rows, beside them, explains their format. If calls with the same kinds
-of arguments save different tensors, they are not recorded, but listed under ``varies``.
+that the hook received. The module ``saved_table``, which reads the rows, explains their format. If calls
+with the same kinds of arguments save different tensors, they are not recorded, but listed under ``varies``.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ class Learner:
                 for x in there
                 if self.node(x) not in known | {0} and x.grad_fn.name() != LEAF
             }
-            # This is false in ``x * x``, whose two operands are one tensor.
+            # False for ``x * x``, because both operands are one tensor.
             distinct = len({entry[1] for entry in before.values()}) == len(before)
             if len(nodes) == 1 and distinct:
                 roles = [self.role(x, version, before, outputs) for x, version in came]
@@ -291,7 +291,7 @@ def texts(paddle: Any) -> Iterator[list[str]]:
 
 
 def learn(paddle: Any, calls: list[str]) -> list[tuple[str, str, list[str]]]:
-    """Return the rows of some calls, each made with every choice of arguments that require a gradient."""
+    """Make each call with every choice of arguments that require a gradient, and return the rows that are recorded."""
     learner = Learner(paddle)
     others = dict.fromkeys(Runners._fields, passing)
     PaddlePatches(Runners(**{**others, "single": learner.single})).apply(paddle)

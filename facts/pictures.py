@@ -1,4 +1,4 @@
-"""Record in pictures.json the results of Paddle's functions on pictures, with numbers drawn by numpy.
+"""Record in pictures.json the results of Paddle's functions on a picture of random numbers from numpy.
 
 python facts/pictures.py        in an environment that has Paddle 3
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-#: Calls of `T`, the module of transforms, on a picture `x` of three channels, 4 rows and 5 columns, from 0 to 1.
+#: Calls of functions of the transforms `T`, and of `instance_norm`. The picture `x` has 3 channels, 4 rows, 5 columns.
 CASES = [
     "T.hflip(x)",
     "T.vflip(x)",

@@ -1,12 +1,12 @@
 """Record in programs.json the results of the programs of facts/programs/ in PyTorch and Paddle.
 
 python facts/programs.py torch      in an environment that has torch
-python facts/programs.py paddle     the same for 2.6.2 and for 3.3.1
+python facts/programs.py paddle     with Paddle 2.6.2, and again with Paddle 3.3.1
 
-Some programs read scikit-learn's digits, so `import sklearn` has to find its folder.
+Some programs read scikit-learn's digits, so scikit-learn has to be installed.
 
 The record of a program has its output, the type, text and line of its error, and its warnings. A test compares the
-`sha256` of the recorded text with that of the file.
+recorded `sha256` of the program with that of the file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 
 def digest(program: str) -> str:
-    """Return the first 16 digits of the hash of a text, which distinguish the programs."""
+    """Return the first 16 digits of the SHA-256 of a program's text, which are enough to identify it."""
     return hashlib.sha256(program.encode()).hexdigest()[:16]
 
 

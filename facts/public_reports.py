@@ -1,11 +1,11 @@
-"""Record in public-reports.json the explanations of public reports, and the answers of PyTorch's anomaly mode to them.
+"""Record in public-reports.json how `memory-stage explain` and PyTorch's anomaly mode explain public bug reports.
 
 python facts/public_reports.py torch      in an environment that has torch, numpy and memory_stage
 python facts/public_reports.py paddle
 
-A report scores one point if the explanation contains the faulty line, and one if its fixes work: each edit is applied,
-and the program then must have no fault and the output of the manually corrected program. If the reader has to choose
-between two meanings, there is a right program for each. A fix in words, which no test can apply, scores half a point.
+A report scores one point if the explanation contains the faulty line, and another if its fixes work: each edit is
+applied, and the program then must have no fault and the output of the manually corrected program. If a program can be
+corrected in two ways, each has its file in `right/`. A fix in words, which no test can apply, scores half a point.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def anomaly_line(path: Path) -> int:
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Explain a program, apply each edit, and compare the outputs with that of the right program."""
+    """Explain a program, apply each edit, and compare the outputs with those of the right programs."""
     (name,) = (name for name, (programs, _) in QUESTIONS.items() if programs.get(library) == program)
     path, expected = FOLDER / f"{name}.py", CULPRITS[name.partition("_")[0]]
     explanation, _, error = explained(path)

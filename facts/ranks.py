@@ -2,7 +2,8 @@
 
 python facts/ranks.py      in an environment that has ipyparallel, mpi4py and an MPI
 
-The cells of the chapter run unchanged. A record is found by the text of its cell, so run this again after a change.
+The cells of the chapter run unchanged. The book finds a record by the text of its cell, so run this script again after
+a cell has changed.
 """
 
 from __future__ import annotations

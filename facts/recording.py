@@ -1,7 +1,7 @@
-"""Run programs in the frameworks and record the results, for the records beside this file.
+"""Run programs in the frameworks, and record the results in the JSON files of this folder.
 
 A record has each program, the first line of its error if it raised one, and the values of some expressions afterwards.
-The expressions are evaluated after an error, too, because the state after a refused operation is a fact.
+Even if the program raises an error, the expressions are evaluated, because they show the state after the error.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Ask = Callable[[str, str, list[str]], dict[str, Any]]
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Run `program`, then evaluate the expressions. Skip those that raise an error."""
+    """Run `program`, then evaluate the expressions. Skip those that use a name that the library does not have."""
     names: dict[str, Any] = {library: importlib.import_module(library)}
     answer: dict[str, Any] = {"program": program}
     try:
@@ -57,7 +57,7 @@ def record(library: str, questions: Questions, ask: Ask = ask) -> dict[str, Any]
 
 
 def write(file: Path, questions: Questions, ask: Ask = ask) -> None:
-    """Write the answers of the library on the command line to `file`, and keep those of the others."""
+    """Write the answers of the library that the command line names to `file`, and keep the other records in it."""
     library = sys.argv[1]
     records = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     new = record(library, questions, ask)
@@ -66,7 +66,7 @@ def write(file: Path, questions: Questions, ask: Ask = ask) -> None:
 
 
 def write_cases(file: Path, library: str, answers: dict[str, Any], digits: int = 17) -> None:
-    """Write the answers of one library to the cases of a script to `file`; 17 digits are exact for a float64."""
+    """Write to `file` how one library answered the cases of a script; 17 `digits` are exact for a float64."""
     version = importlib.import_module(library).__version__.partition("+")[0]
     record = {
         "library": library,
@@ -115,11 +115,12 @@ def apart(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return json.loads(answer)
 
 
-#: The folder of a package and the address of an object, which are replaced because they differ on every machine.
+#: The folder of a package. `without_places` removes or replaces the matches of this and the next patterns, because they
+#: differ between machines.
 PLACES = re.compile(r"/[^\s'\"()]*/site-packages/")
 #: Frames of a traceback that belong to the recorder.
 FRAMES = re.compile(r'  File "(?:[^"]*/facts/\w+\.py|<frozen runpy>)", line \d+, in \S+\n(?:    .*\n)?')
-#: The same frames in Paddle's C++ format; frames of Paddle begin with its name.
+#: The same frames in Paddle's C++ format. Frames of Paddle do not match, because their folder is removed before.
 CALLS = re.compile(r"\n +/\S+\.py\(\d+\): [^\n]*")
 ADDRESSES = re.compile(r"\b0x[0-9a-f]{6,}\b")
 #: A temporary folder of a program.
@@ -135,7 +136,7 @@ def without_places(text: str) -> str:
 
 
 def printed(program: str, names: dict[str, Any]) -> dict[str, Any]:
-    """Return the output of the program, the type and the text of its error, and its warnings, without empty ones.
+    """Return the output of the program, the type and text of its error, and its warnings. Leave out empty ones.
 
     `names` are its initial names. If it raises an error, `line` is the line of the program that raised it.
     """

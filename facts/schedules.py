@@ -3,7 +3,7 @@
 python facts/schedules.py torch      in an environment that has torch
 python facts/schedules.py paddle
 
-A program makes `s`, a schedule; `rates` are the rates at the beginning and after each step.
+A program is an expression that makes a schedule; `rates` are its rates at the beginning and after each step.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from recording import Questions, write
 
 STEPS = 14
-#: The values of a measure after each step, for schedules that depend on one: it improves, stays, and improves a little.
+#: The values of a measure after each step, for schedules that depend on one. It improves, stays, or gets worse.
 MEASURES = [1.0, 0.5, 0.5, 0.5, 0.5, 0.49999, 0.6, 0.6, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2]
 
 TORCH = {
@@ -43,7 +43,7 @@ TORCH = {
     "StepLR, a rate set before": "(S.StepLR(o, 3, 0.5), o.param_groups[0].update(lr=0.7))[0]",
     "CosineAnnealingLR, a rate set before": "(S.CosineAnnealingLR(o, 5, 0.01), o.param_groups[0].update(lr=0.7))[0]",
 }
-#: Schedules that change the present rate, so that several of one optimizer may make their steps one after the other.
+#: Schedules that change the present rate, so that an optimizer can have several, which step one after the other.
 CHAINED = {
     "StepLR": "S.StepLR(o, 2, 0.5)",
     "MultiStepLR": "S.MultiStepLR(o, [2, 2, 5], 0.5)",

@@ -1,4 +1,4 @@
-"""Run every short program of chapter 15 exactly, and in PyTorch and Paddle, for short-programs.json.
+"""Record in short-programs.json what PyTorch and Paddle compute for each short program of chapter 15.
 
     python facts/short_programs.py torch                in an environment that has torch
     python facts/short_programs.py paddle
@@ -32,10 +32,10 @@ LENGTH = 2
 X = [0.31, 0.83, 0.57, 0.22]
 DIRECTION = np.array([0.74, -1.31, 0.92, 1.17])  # a direction in which a wrong gradient does not look right by chance
 STEP = 1e-30  # so small that its square is negligible compared with every number
-LARGEST = 1e3  # the largest numbers; rounding hides the gradients of larger ones
+LARGEST = 1e3  # programs with larger numbers are left out, because rounding hides their gradients
 CLOSE = 1e-9
 
-#: Maps a statement in Paddle, minitensor and mostly PyTorch to the same statement in numpy.
+#: Maps a statement to the same statement in numpy. Paddle and minitensor run it unchanged, PyTorch after `IN_TORCH`.
 STATEMENTS = {
     "{0}[:2]": "{0}[:2]",
     "{0}[1:]": "{0}[1:]",
@@ -54,7 +54,7 @@ STATEMENTS = {
 #: Statements whose operation has another name in PyTorch.
 IN_TORCH = {".scale_(2.0, 0.5)": ".mul_(2.0).add_(0.5)"}
 
-#: The first characters of a message identify it; Paddle adds a tensor's number after them.
+#: The number of characters that are enough to identify a message. Paddle adds a tensor's number after them.
 TOLD = 40
 
 Names = dict[str, Any]
@@ -78,7 +78,7 @@ OVERLAP = Step("{0}[::2]", ("a",), "b"), Step("{0}[0]", ("a",), "c"), Step("{0}.
 
 
 class NoSense(Exception):
-    """Raised if a statement does not apply: shapes do not fit, or the write must not affect a gradient."""
+    """Raised if a statement is not part of the test: shapes do not fit, or it writes through a detached alias."""
 
 
 def writes(statement: str) -> bool:
@@ -114,7 +114,7 @@ def meant(program: Sequence[Step]) -> Names | None:
     """Return the exact numbers of all tensors by name after a program; None if it overwrites the leaf.
 
     Raises:
-        NoSense: if a statement does not apply.
+        NoSense: if a statement is not part of the test.
     """
     names, kept = opening(), True
     for template, operands, result in program:
@@ -138,7 +138,7 @@ def meant(program: Sequence[Step]) -> Names | None:
 
 
 def programs(length: int = LENGTH) -> Iterator[tuple[Program, Names | None]]:
-    """Yield all programs of up to ``length`` statements that write, the short ones first, with the exact numbers.
+    """Yield the programs of up to ``length`` statements with a write, short ones first, and their exact numbers.
 
     The numbers are None if the leaf is overwritten, which a library must refuse.
     """
@@ -210,7 +210,7 @@ def answer(library: Any, program: Sequence[object], shown: str = "") -> dict[str
 
 
 def verdict(answered: dict[str, Any], names: Names | None) -> str:
-    """Return `right`, `refused` or `wrong`. Running a program that overwrites the leaf is wrong."""
+    """Return `right`, `refused` or `wrong`. A library that runs a program that overwrites the leaf is `wrong`."""
     if "refused" in answered:
         return "refused"
     if names is None:
@@ -220,9 +220,7 @@ def verdict(answered: dict[str, Any], names: Names | None) -> str:
 
 
 def counted(library: Any, length: int) -> dict[str, dict[str, int]]:
-    """Return the numbers of programs that are right, refused and wrong; separately for those that overwrite the
-    leaf.
-    """
+    """Count the programs that are right, refused and wrong, separately for those that overwrite the leaf."""
     count = {"leaf kept": Counter(right=0, refused=0, wrong=0), "leaf overwritten": Counter(refused=0, wrong=0)}
     for program, names in programs(length):
         count["leaf kept" if names is not None else "leaf overwritten"][verdict(answer(library, program), names)] += 1
@@ -256,7 +254,7 @@ def record_own(longest: int) -> None:
 
 
 def main(library: str, longest: int) -> None:
-    """Write the answers of a library to the file, and the counts of all programs up to ``longest``, if it is more."""
+    """Write the answers of a library to FILE, and the counts for each length above LENGTH, up to ``longest``."""
     records = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     new = record(library)
     key = f"{library} {new['version']}"

@@ -2,10 +2,10 @@
 
 python facts/small_dimensions.py torch      in an environment that has torch
 
-An answer about strides is the tuple of strides. An answer about results has the strides of the result of each operation
-on one operand `x`, except for operations that refuse it. For a comparison, `x`, `y` or both require a gradient; the
-answer for each of these cases says if `x` requires a gradient afterwards, and has the gradients of the leaves after
-`x.sum().backward()`.
+An answer about strides is the list of strides. A question about results has an operand `x`; its answer has the strides
+of the result of each operation on `x`, except for operations that raise an error. For a comparison, `x`, `y` or
+both require a gradient; the answer for each of these cases says if `x` requires a gradient afterwards, and has the
+gradients of the leaves after `x.sum().backward()`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ STRIDES += [
         *("(lambda x: x + x)({})", "{}.contiguous()", "{}.clone(memory_format=L.channels_last)"),
     ]
 ]
-#: Tensors whose dimensions of length 1 have other strides than in a new tensor, and some that have none of these.
+#: Tensors with dimensions of length 1 whose strides differ from those of a new tensor, and some other tensors.
 OPERANDS = [
     *(
         f"L.zeros{shape}.{order}"

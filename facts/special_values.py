@@ -129,7 +129,7 @@ BINARY_OF = {
     ],
     "paddle": ["L.gammainc(x, y)", "L.gammaincc(x, y)", "L.mod(x, y)"],
 }
-#: In every row, "{}" is the dimension; paddle's keyword is axis and PyTorch accepts it, too.
+#: In every row, "{}" is replaced by the dimension.
 REDUCTIONS = [
     *(f"L.{name}(x, {{}})" for name in ("sum", "mean", "prod", "amax", "amin", "argmax", "argmin", "logsumexp")),
     *(
@@ -288,7 +288,7 @@ DISTRIBUTED_OF = {
     ],
     "paddle": ["D.Categorical(x).probs(I([[2], [0]]))", "D.Normal(x, y).probs(y)", "D.Categorical(x[0]).probs(I([2]))"],
 }
-#: Operations that move, select or combine elements. They are asked with special numbers and with few or no elements.
+#: Operations that move, select or combine elements. Their operands have special numbers, or few or no elements.
 MOVED = [
     *("L.roll(x, 1, 0)", "L.triu(x)", "L.squeeze(x)", "L.unsqueeze(x, 0)", "L.stack([x, x])", "L.concat([x, x])"),
     *("L.chunk(x, 2)", "L.split(x, 1)", "L.unbind(x)", "L.t(x)", "L.tile(x, [2])", "L.tile(x, [])"),
@@ -445,7 +445,7 @@ def recorded() -> dict[str, dict[str, Any]]:
 
 
 def answers_of(library: str) -> dict[str, Any]:
-    """Ask all questions in separate processes. If a question kills its process, a new one asks the next."""
+    """Ask all questions in a separate process. If a question kills it, a new process asks the next question."""
     asked = questions(library)
     found: dict[str, Any] = {}
     while len(found) < len(asked):
@@ -464,12 +464,12 @@ def answers_of(library: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Record the answers of one library, or print those from a question on."""
+    """Record the answers of one library. If the command line has a number, only print those from this question on."""
     used = sys.argv[1]
     library = importlib.import_module(used)
     if len(sys.argv) > 2:
         for question in questions(used)[int(sys.argv[2]) :]:
-            signal.alarm(SECONDS)  # because Paddle never finishes computing an integer power of -1
+            signal.alarm(SECONDS)  # because Paddle never finishes `x ** -1` of integers
             print("answer", json.dumps(ask(used, library, question)), flush=True)
         return
     version = library.__version__.partition("+")[0]

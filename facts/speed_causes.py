@@ -2,7 +2,7 @@
 
     python facts/speed_causes.py        with numpy; half a minute
 
-All versions write equally many numbers. They run alternately, and the fastest of many rounds counts, because load
+All timed calls write equally many numbers. They run alternately, and the fastest of many rounds counts, because load
 on the machine only makes a round longer.
 """
 
@@ -24,7 +24,7 @@ ROUNDS = 60
 
 
 def ways(side: int) -> dict[str, Callable[[], object]]:
-    """Return the versions to time, on matrices of side x side float32."""
+    """Return the calls to time, on matrices of side x side float32."""
     x, y, z = (np.ones((side, side), np.float32) for _ in range(3))
     return {
         "x + y into a new array": lambda: np.add(x, y),
@@ -36,7 +36,7 @@ def ways(side: int) -> dict[str, Callable[[], object]]:
 
 
 def quickest(side: int) -> dict[str, float]:
-    """Return the nanoseconds for each number, by version."""
+    """Return the fewest nanoseconds that each call takes for one number."""
     times = NUMBERS // side**2
     best = dict.fromkeys(ways(side), float("inf"))
     for _ in range(ROUNDS):

@@ -4,7 +4,7 @@
     python facts/tensors.py torch
     python facts/tensors.py paddle
 
-A record has the program, and the value of each expression or its error.
+A record has the program, its error if it raised one, and the values of the expressions.
 """
 
 from __future__ import annotations

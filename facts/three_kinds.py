@@ -4,7 +4,7 @@
     python facts/three_kinds.py torch
     python facts/three_kinds.py paddle
 
-A record has the program, and the value of each expression or its error.
+A record has the program, and the values of the expressions or, if an error is raised, the error.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ QUESTIONS: Questions = {
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Run `program`, then evaluate the expressions, in which `{library}` is replaced. An error is the only entry."""
+    """Run `program`, and evaluate the expressions, in which `{library}` is replaced. Return the values or an error."""
     names = {library: importlib.import_module(library)}
     asked = [expression.format(library=library) for expression in expressions]
     try:

@@ -1,10 +1,10 @@
-"""Record in torch-recording.json how well the recorder handles many random programs of real PyTorch.
+"""Record in torch-recording.json how well the recorder handles many random programs in the real PyTorch.
 
 python facts/torch_recording.py      in an environment that has torch; about ten minutes
 
 * `stale`: saved tensors that the recorder calls stale, compared with those for which torch's backward raises.
 * `undisturbed`: programs whose results, errors, versions or allocations change if they are recorded.
-* `both engines`: the same programs in torch and in minitensor.torch, and the kinds of differences of the traces.
+* `both engines`: the same programs in torch and in minitensor.torch, and how their traces differ.
 * `overhead`: seconds that one line of a program takes with and without a recording, in PyTorch and in minitensor; the
 fastest of three runs of a chain of operations.
 """

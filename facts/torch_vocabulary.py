@@ -4,7 +4,7 @@ python facts/torch_vocabulary.py      in an environment that has torch
 
 * programs: the output of each; if an error ends it, also the type and first line of the error.
 * texts: printed tensors, one for each of the arrays that `array_number` makes.
-* draws: random numbers, and a flag that is true if they have to be equal to the last bit.
+* draws: random numbers for each seed. `DRAWS` has the expressions, each with True if all bits have to be equal.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def printed(program: str, torch: Any) -> str:
 
 
 def each(expressions: str, before: str = "") -> str:
-    """Return a program that prints each expression on a line, or the error that it raises."""
+    """Return a program that prints each expression on a line with its value, or with the error that it raises."""
     return f"{before}\nfor text in {expressions.strip().splitlines()!r}:\n" + (
         "    try:\n        print(text, '->', repr(eval(text)))\n"
         "    except Exception as error:\n"

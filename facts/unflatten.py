@@ -31,7 +31,7 @@ QUESTIONS: Questions = {
 
 
 def answer(module: Any, program: str) -> list[str]:
-    """Return the accepted lists of lengths with their results, in `module`, which has the names of a library."""
+    """Return the lists of lengths that `module.unflatten` accepts, with the shapes of the results."""
     shape, axis = json.loads(program)
     x = module.zeros(shape)
     found = []
