@@ -17,7 +17,7 @@ import numpy as np
 
 Kind = TypeVar("Kind", bound=type)
 
-#: NumPy's types of integers. np.timedelta64 is a subclass of np.integer, too, but it is a time.
+#: NumPy's types of integers, except np.timedelta64: it is a subclass of np.integer, but its values are times.
 NUMPY_INTEGERS: Any = (
     np.unsignedinteger,
     *dict.fromkeys((np.int8, np.int16, np.int32, np.int64, np.intc, np.longlong)),

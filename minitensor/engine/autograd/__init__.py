@@ -1,7 +1,7 @@
 """Derivatives: backward, gradients as results, user-defined operations, and a check against finite differences.
 
-Importing this package registers the gradient rules on tensors. Backward by these rules consists of recorded operations,
-which second derivatives need. The public names are in :mod:`minitensor.autograd`.
+Importing this package registers the gradient rules on tensors. A backward pass by these rules consists of recorded
+operations, which second derivatives need. The public names are in :mod:`minitensor.autograd`.
 """
 
 from minitensor.engine.autograd.rules import compiling as _compiling

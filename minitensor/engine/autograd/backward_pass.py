@@ -164,7 +164,7 @@ def _propagate(
         if not retain_graph and node.op.saved_names:
             for saved in node.saved:
                 if saved is not None:  # None replaces a tensor that no rule needs
-                    saved, node.saved = None, FREED  # with `saved = None`, the tensors are freed now
+                    saved, node.saved = None, FREED  # `saved` must not keep a tensor alive
                     break
         if events is not None:
             events.released()
@@ -183,7 +183,7 @@ def as_gradient_of(parent: Node, g: Any) -> np.ndarray:
 
 
 class OnArrays:
-    """Gradients as arrays. Each buffer is counted once; if only one gradient uses it, others are added to it in place.
+    """Gradients as arrays. Each buffer is counted once. Gradients are added in place to a buffer with one reference.
 
     Attributes:
         retained: the gradients of tensors for which ``retain_grads()`` was called.
@@ -219,7 +219,7 @@ class OnArrays:
         return NodeEvents(node, g)
 
     def run_hooks(self, node: Node, g: np.ndarray) -> np.ndarray:
-        """Call hooks with copies of ``g``, and record ``g`` for the boxes. Boxes that add come last, as in PyTorch."""
+        """Call hooks with copies of ``g``; retain ``g`` for each GradientBox. Boxes with ``adds`` come after hooks."""
         for hook in sorted(node.hooks or (), key=lambda each: type(each) is GradientBox and each.adds):
             if type(hook) is GradientBox:
                 self.retained[hook] = g

@@ -264,7 +264,7 @@ class PyLayerContext:
             call.mark_dirty(x)
 
     def mark_not_inplace(self, *tensors: Tensor) -> None:
-        """Do nothing: in Paddle it declares that a returned input was not written; here such an output is a copy."""
+        """Do nothing. In Paddle, this declares that a returned input was not written; minitensor copies that input."""
         self._running_call("mark_not_inplace")
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:

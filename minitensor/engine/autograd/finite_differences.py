@@ -70,7 +70,7 @@ def slopes(function: Callable[[Arrays], Arrays], arrays: Arrays, eps: float) -> 
             ends, steps = [], (array[at] + eps, array[at] - eps)
             if not steps[0] > steps[1]:
                 raise ValueError(
-                    f"gradcheck: {eps} more or less makes no difference to {float(array[at])!r}; "
+                    f"gradcheck: adding or subtracting {eps} makes no difference to {float(array[at])!r}; "
                     f"differences need finite inputs, or a larger eps"
                 )
             for step in steps:

@@ -35,7 +35,7 @@ def gradcheck(
 ) -> bool:
     """Compare the gradients of ``function(*inputs)`` with central differences.
 
-    In place of each input with ``stop_gradient=False``, ``function`` gets a new leaf with the same data (the same leaf
+    Instead of each input with ``stop_gradient=False``, ``function`` gets a new leaf with the same data (the same leaf
     if an input is given twice); it gets everything else unchanged. A leaf cannot be written in place: to check an
     in-place operation, let the function write into ``x * 1``, as in ``gradcheck(lambda x: (x * 1).sin_(), x)``. Inputs
     that share memory are treated as independent. The check runs under the current in-place policy.
@@ -49,7 +49,7 @@ def gradcheck(
         function: takes the inputs, and returns a tensor, or a tuple or list of tensors.
         inputs: a tensor, or a list or tuple of tensors and other arguments.
         eps: the step of the differences.
-        atol, rtol: a gradient may differ from the difference ``d`` by ``atol + rtol * abs(d)``.
+        atol, rtol: a gradient may differ from the numeric slope ``d`` by ``atol + rtol * abs(d)``.
         order: 1, or 2 to check second derivatives, too: a weighted sum of all first gradients, computed with
             ``create_graph``, is differentiated with respect to the inputs and to the weights of the outputs.
         raise_exception: False to return False if a gradient is wrong, instead of raising an error.
@@ -238,7 +238,7 @@ def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> 
 
 
 def _second_order(checked: _Function, eps: float) -> Iterator[Comparison]:
-    """Compare the slopes of a weighted sum of all first gradients, along the inputs and the weights of the outputs."""
+    """Compare the slopes of a weighted sum of all first gradients: those from backward with those from differences."""
     count = len(checked.arrays)
 
     def first(arrays: Arrays, **options: Any) -> tuple[list[Tensor], list[Tensor]]:

@@ -1,9 +1,9 @@
 """Gradients of gradients, for ``grad(..., create_graph=True)``.
 
-The rules of the derivative table run on tensors instead of arrays. A saved tensor is restored with its node, so that it
-gets a gradient of the gradient, too. Most operations outside the table are linear (reading and writing parts,
-reshaping, joining). The backward of a linear operation is a linear map of ``g``, and the gradient of this map is the
-operation itself.
+The rules of the derivative table run on tensors instead of arrays. A saved tensor is restored with its node, so that
+the gradient of the gradient flows back through it. Most operations outside the table are linear (reading and writing
+parts, reshaping, joining). The backward of a linear operation is a linear map of ``g``, and the gradient of this map is
+the operation itself.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class OnTensors:
     def run_hooks(self, node: Node, g: Tensor) -> Tensor:
         """Return the gradient of the value of ``node`` after its hooks have run."""
         for hook in list(node.hooks or ()):
-            # A removed hook has no function, and a box for a retained gradient has none: only backward() fills it.
+            # Skip removed hooks, whose function is None, and boxes for retained gradients, which only backward() fills.
             answer = call_hook(hook, g) if getattr(hook, "function", None) is not None else None
             g = as_engine_tensor(g if answer is None else answer)
         return g

@@ -70,7 +70,7 @@ class LossScale:
         """Divide the gradients of an optimizer's parameters by the scale, in place.
 
         Raises:
-            RuntimeError: if since the last update these gradients were unscaled, or the optimizer has stepped.
+            RuntimeError: if these gradients were already unscaled, or the optimizer has stepped, since the last update.
         """
         if id(optimizer) in self.stepped:
             raise RuntimeError("unscale_() is being called after step().")

@@ -40,7 +40,7 @@ ALL: Any = "all"
 class OutputPart:
     """Position of one output in the concatenation of all outputs that require gradients.
 
-    After all elements, the concatenation has one further number for each output, whose gradient counts the gradients
+    The elements are followed by one further number for each output. The gradient of this number counts the gradients
     that have arrived for the output. If the count is 0, the layer's backward gets zeros or None for the output.
 
     Attributes:

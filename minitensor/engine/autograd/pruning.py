@@ -12,7 +12,7 @@ from minitensor.engine.core.tensor import Hook
 
 
 class JointHook(Hook):
-    """One of several hooks on different values, all of which a backward pass calls if it calls one of them.
+    """A hook of a group on different values: a backward pass that calls one hook of the group calls all of them.
 
     Attributes:
         nodes: weak references to the nodes of all these values.

@@ -56,8 +56,8 @@ class PyLayer:
     Every output has its own memory: if forward returns an unchanged input, a view of an input, or one tensor twice,
     that output is a copy, with or without Paddle's ``mark_not_inplace``. Backward may write its gradients, but not the
     saved tensors. Under ``create_graph``, the operations of backward are recorded. If a gradient was computed without
-    any recorded operation, for example with numpy, an error is raised; if only a part of it was, this cannot be
-    detected.
+    any recorded operation, for example with numpy, an error is raised. If at least one recorded operation was used, no
+    error is raised, although the recorded history may be incomplete.
     """
 
     @staticmethod
@@ -75,7 +75,7 @@ class PyLayer:
         """Run forward, and record the layer if some input requires a gradient.
 
         Returns:
-            The result of forward; its tensors have their history.
+            The result of forward. The recorded call is the history of its tensors.
 
         Raises:
             NotImplementedError: if the subclass does not define both methods.
@@ -113,7 +113,7 @@ class PyLayer:
         if len(answers) != len(node.inputs):
             raise ValueError(
                 f"{node.op.name}.backward returned {len(answers)} gradients, and forward was given "
-                f"{len(node.inputs)} tensors: it returns one for each of them, and none for other arguments"
+                f"{len(node.inputs)} tensors: it must return one gradient per tensor, and none for other arguments"
             )
         return answers
 
@@ -315,7 +315,7 @@ def run_on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
     """Run the layer's backward on recorded tensors."""
     ctx = _context(node)
     if g._current() is None:
-        # Make the incoming gradient a leaf, so that a result without history is one that no operation computed from it.
+        # Make the incoming gradient a leaf, so that every result that operations compute from it has a history.
         g = Tensor._alias(g._array, g._storage)
         g._node = new_leaf(g._array.shape)
     given = g.clone()

@@ -29,7 +29,7 @@ class Repeatable:
     """A call that can be repeated: a function and its arguments.
 
     Attributes:
-        outside: the nodes that the function uses besides those of its arguments, such as the nodes of parameters.
+        outside: the nodes that the function uses and that are not those of its arguments, such as nodes of parameters.
         read: weak references to the storages that the function's operations saved and that outlive the first run, each
             with its version.
     """
@@ -135,7 +135,7 @@ class Repeatable:
     def gradients(
         self, saved: Sequence[Any], wanted: Sequence[bool], grads: Sequence[Any], recorded: bool
     ) -> list[Tensor | None]:
-        """Run the function again on its tensor arguments ``saved``, and return their gradients and the outside nodes'.
+        """Run the function again on the tensors ``saved``; return the gradients of these tensors and of outside nodes.
 
         Args:
             wanted: for each tensor argument and each outside node, True if its gradient is required.

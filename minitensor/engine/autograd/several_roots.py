@@ -32,7 +32,7 @@ def backward(
     given: list[Any] = list(grad_tensors) if isinstance(grad_tensors, (list, tuple)) else [grad_tensors] * len(many)
     if not many or len(given) != len(many):
         raise ValueError(
-            f"backward: {len(many)} tensors and {len(given)} initial gradients; give at least one, and one for each"
+            f"backward: {len(many)} tensors and {len(given)} initial gradients; give equally many, at least 1"
         )
     if not isinstance(grad_tensors, (list, tuple)) and grad_tensors is not None and len(many) > 1:
         raise ValueError(

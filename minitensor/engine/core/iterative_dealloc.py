@@ -29,7 +29,7 @@ _pending = _Pending()
 
 @skip_in_tracebacks
 def free_iteratively(node: Any, _pending: _Pending = _pending) -> None:
-    """Free the contents of ``node`` without nested calls. As ``__del__`` of nodes, it requires a single thread."""
+    """Free the contents of ``node`` without nested calls. This is a ``__del__`` that requires a single thread."""
     _pending.contents.append((node.inputs, node.saved, node.hooks))
     node.inputs = node.saved = node.hooks = None
     if _pending.emptying:

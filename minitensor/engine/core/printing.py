@@ -121,8 +121,8 @@ def _format_values(array: np.ndarray, indent: int) -> str:
         ]
     texts = [text.ljust(width) for text in texts]
 
-    # Each value is counted with the ", " after it. No space follows the last value of a line, so the innermost bracket
-    # fits into its column, and only the outer brackets are subtracted.
+    # Each value is counted with the ", " after it. The last value of a line has no space after it, and the innermost
+    # bracket takes the place of this space, so only the outer brackets are subtracted.
     outer_brackets = array.ndim - 1
     per_line = max(1, (_options.linewidth - indent - outer_brackets) // (width + len(", ")))
     cut = [length > kept for length, kept in zip(array.shape, shown.shape, strict=True)]

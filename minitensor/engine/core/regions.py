@@ -45,7 +45,7 @@ class Region(NamedTuple):
     dense: bool
 
     def within(self, g: np.ndarray) -> np.ndarray | None:
-        """Return the part of ``g``, a gradient for the base, that belongs to the view; None if it needs a copy."""
+        """Return the view's part of ``g``, a gradient for the base; None if the region cannot locate it in ``g``."""
         return self.view.of(g.reshape(-1)) if self.dense and g.flags.c_contiguous else None
 
     def spread(self, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -156,7 +156,7 @@ class PartGradient:
         return self.region.spread(host_array(self.g), self.shape)
 
     def add_to(self, total: np.ndarray) -> bool:
-        """Add the part in place to ``total``, a gradient for the whole; False if the part needs a copy."""
+        """Add the part in place to ``total``, a gradient for the whole; False if the region cannot locate it."""
         cells = self.region.within(total)
         if cells is None:
             return False

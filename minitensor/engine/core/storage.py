@@ -137,7 +137,7 @@ def _line_at(code: CodeType, instruction: int) -> int:
 
 
 class _EnginePackages(dict[Any, bool]):
-    """Cache by package name: True if ``own`` has its top-level package. Frames of the package are then skipped."""
+    """Cache: maps a package to True if its top-level package is in ``own``. Frames of such packages are skipped."""
 
     own = {"minitensor"}  # noqa: RUF012  # packages that call operations for the program add themselves
 

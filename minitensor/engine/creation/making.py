@@ -89,7 +89,7 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
         raise ValueError(f"{op}: shape {shown(list(lengths))} has a negative length")
     if len(lengths) > MOST_DIMENSIONS:
         raise ValueError(f"{op}: a tensor must have at most {MOST_DIMENSIONS} dimensions, not {len(lengths)}")
-    count = math.prod(n for n in lengths if n)  # without zeros: numpy refuses long dimensions even of an empty array
+    count = math.prod(n for n in lengths if n)  # numpy refuses long dimensions even if another length is 0
     if count > MOST_ELEMENTS:
         many = f"{count:,}" if count < LONGEST else shown(count)
         raise ValueError(f"{op}: shape {shown(list(lengths))} has {many} elements, more than can be addressed")

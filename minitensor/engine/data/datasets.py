@@ -60,8 +60,8 @@ class Rows(Dataset):
         shapes = [tuple(each.shape) for each in self.tensors]
         if not shapes or () in shapes or len({shape[0] for shape in shapes}) > 1:
             raise AssertionError(
-                f"Size mismatch between tensors: TensorDataset takes tensors whose first dimensions have one length, "
-                f"one row for each sample; their shapes are {shapes}"
+                f"Size mismatch between tensors: TensorDataset takes tensors whose first dimensions have the same "
+                f"length, one row for each sample; their shapes are {shapes}"
             )
 
     def __getitem__(self, index: Any) -> Any:
@@ -168,6 +168,6 @@ def lengths_of(total: int, lengths: Sequence[float]) -> list[int]:
 
 
 def split(dataset: Any, counts: Sequence[int], order: Sequence[int]) -> list[Subset]:
-    """Return a part of ``dataset`` for each of ``counts``; it has that many indices, the next ones in ``order``."""
+    """Return one part of ``dataset`` for each of ``counts``: for a count n, the next n indices in ``order``."""
     ends = list(itertools.accumulate(counts))
     return [Subset(dataset, list(order[end - count : end])) for end, count in zip(ends, counts, strict=True)]

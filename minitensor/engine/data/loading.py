@@ -93,7 +93,7 @@ class Loader:
             if rows is None:
                 raise ValueError(
                     f"{type(self).__name__}: share=True returns views, so the rows of a batch must be consecutive; "
-                    f"this batch has the rows {indices}. Leave out what reorders them, or share=True."
+                    f"this batch has the rows {indices}. Do not reorder the rows, or leave out share=True."
                 )
             return [each[rows] for each in self.dataset.tensors]
         dataset: Any = self.dataset

@@ -40,8 +40,8 @@ class InOrder(Sampler):
 class Shuffled(Sampler):
     """Random indices of a data set. Each iteration draws a new random order, in which every index occurs once.
 
-    If ``num_samples`` is not the length of the data set, orders follow each other until ``num_samples`` indices are
-    drawn. With ``replacement``, the indices are independent.
+    If ``num_samples`` is larger than the data set, further orders follow the first one. The last order ends when
+    ``num_samples`` indices are drawn. With ``replacement``, the indices are independent.
 
     Args:
         num_samples: the number of indices to draw; the length of the data set by default.

@@ -126,8 +126,8 @@ class CachingAllocator:
     Attributes (bytes, unless noted otherwise):
         capacity, profile: as given.
         allocated, max_allocated: the size of the blocks in use, and its maximum since the last ``reset_peak()``.
-        reserved, max_reserved: the size of all segments, and its maximum in the same time.
-        requested, max_requested: the requested bytes of the blocks in use, and their maximum in the same time.
+        reserved, max_reserved: the size of all segments, and its maximum since then.
+        requested, max_requested: the requested bytes of the blocks in use, and their maximum since then.
         allocations: the number of requests served. Requests of 0 bytes are not counted.
         on_segment: if it is not None, it is called with ``("segment_alloc" or "segment_free", address, size)`` when a
             segment is reserved or returned to the device.

@@ -64,7 +64,7 @@ def owner_of(array: Array) -> Array:
 def as_array(value: Any) -> Array:
     """Return a scalar as an array without dimensions, and an array unchanged.
 
-    numpy's functions return scalars in place of arrays without dimensions.
+    numpy's functions return scalars instead of arrays without dimensions.
     """
     return asarray(value) if isinstance(value, (generic, float)) else value
 

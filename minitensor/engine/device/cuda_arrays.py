@@ -17,7 +17,7 @@ from minitensor.engine.device.memory_error import OutOfMemoryError
 from minitensor.engine.device.memory_log import MemoryEvent
 from minitensor.engine.events import AllocatorChanged, watch
 
-#: The oldest supported CuPy: the tests of the engine cover its functions.
+#: The oldest supported version of CuPy. The tests of the engine cover the functions of this version.
 OLDEST = (13, 6)
 
 
@@ -32,8 +32,8 @@ class AllocationHook(cupy.cuda.MemoryHook):
         allocated: the bytes in use now.
         requested: the bytes that were requested for the blocks in use, before rounding.
         max_requested: the peak of ``requested`` since the start or the last :meth:`reset_peak`.
-        max_allocated: the peak of ``allocated`` in the same time.
-        max_reserved: the peak of :attr:`reserved` in the same time.
+        max_allocated: the peak of ``allocated`` in the same period.
+        max_reserved: the peak of :attr:`reserved` in the same period.
     """
 
     name = "minitensor"

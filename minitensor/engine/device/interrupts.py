@@ -13,7 +13,7 @@ class uninterrupted:  # noqa: N801  # a name in small letters reads like a keywo
     """Delay KeyboardInterrupt to the end of the ``with`` block, so that it cannot occur between the block's steps.
 
     The handler of SIGINT is replaced during the block, which takes 1 us, so the work in the block should take much
-    longer. Outside of the main thread, where Python runs no signal handlers, nothing is replaced.
+    longer. Python runs signal handlers only in the main thread, so in other threads nothing is replaced.
     """
 
     __slots__ = ("_before", "_noted")

@@ -8,7 +8,7 @@ _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 def bytes_text(nbytes: int) -> str:
     """Format ``nbytes`` as PyTorch's messages do: ``1.50 GiB``, ``2.00 MiB``, ``512 bytes``.
 
-    As in PyTorch, exactly one unit is printed in the next smaller unit: 1 MiB is ``1024.00 KiB``.
+    As in PyTorch, a size of exactly 1 MiB is printed in KiB, as ``1024.00 KiB``. The same applies to 1 GiB and 1 KiB.
     """
     for unit, name in _UNITS:
         if nbytes > unit:

@@ -150,7 +150,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
                 raise self._refusal(each)
         given = kwargs.get("out")
         if given is not None:
-            # As in CuPy, copies of these inputs are allocated for the time of the call.
+            # As in CuPy, inputs that may share memory with `out` are copied for the time of the call.
             scratch = [_copy_if_shared(each, given[0]) for each in inputs]
             ufunc(*hosts, **self._unwrap(kwargs, []))
             del scratch

@@ -1,8 +1,8 @@
 """The array functions that the derivative table calls, by subject. They work on arrays, not on tensors.
 
-A forward function computes an operation. An in-place operation passes the array of the operand that it overwrites a
-second time, as the last argument ``out``: the function writes into this array. Before the function writes, it checks
-all arguments and copies the other operands that share memory with ``out``.
+A forward function computes an operation. An in-place operation passes the array of the overwritten operand twice: as an
+operand, and as the last argument ``out``, into which the function writes. Before the function writes, it checks all
+arguments and copies the other operands that share memory with ``out``.
 
 A function called ``..._argument`` or ``..._arguments`` checks and converts the plain arguments of an operation.
 """

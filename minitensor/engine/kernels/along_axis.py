@@ -217,7 +217,7 @@ def _limit_of(dtype: np.dtype, lowest: bool) -> Any:
 def put_along_axis_amax(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with the largest of its ``values`` at each element that ``index`` lists."""
+    """``a``, where each element that ``index`` lists becomes the largest of the ``values`` for this element."""
     out, flat, values = _prepare(a, index, values, axis, broadcast, out)
     return _accumulate(np.maximum, _limit_of(out.dtype, True), out, flat, values, include_self)
 
@@ -225,7 +225,7 @@ def put_along_axis_amax(
 def put_along_axis_amin(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with the smallest of its ``values`` at each element that ``index`` lists."""
+    """``a``, where each element that ``index`` lists becomes the smallest of the ``values`` for this element."""
     out, flat, values = _prepare(a, index, values, axis, broadcast, out)
     return _accumulate(np.minimum, _limit_of(out.dtype, False), out, flat, values, include_self)
 
@@ -240,7 +240,7 @@ def counts(flat: Array, include_self: bool) -> Array:
 def put_along_axis_mean(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with the mean of its ``values`` at each element that ``index`` lists."""
+    """``a``, where each element that ``index`` lists becomes the mean of the ``values`` for this element."""
     if a.dtype not in FLOATS:
         if out is not None:
             raise TypeError(f"a mean cannot be stored in dtype {out.dtype.name}, and the dtype never changes in place")

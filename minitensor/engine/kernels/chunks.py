@@ -55,8 +55,8 @@ class Large:
 
 large = Large()
 
-#: Functions whose ``out``, if they have one, must be their operand: with another array they would write only some of
-#: its elements, or compute the result in another way.
+#: Functions that must get no ``out`` except their operand: they have no ``out``, or they would write only some elements
+#: of another array, or they would compute the result in another way.
 _NEED_THEIR_OPERAND = frozenset({activations.thresholded_relu, elementwise.negative, elementwise.copy})
 
 _ONE_STEP = frozenset({elementwise.relu, elementwise.square, elementwise.clip, elementwise.reciprocal})
@@ -94,13 +94,13 @@ class Parts:
         return (array if array.ndim == 0 else array.reshape(1)), False
 
     def write_into(self, out: Array) -> None:
-        """Set ``out`` as the array to write, of which :meth:`at` then also returns a part."""
+        """Set ``out`` as the array to write. From then on, :meth:`at` also returns a part of ``out``."""
         self._out = out.reshape(-1) if self._flat else out
         # A function may test whether an operand is the array that it writes, so use the same object for both.
         self._lines = [(self._out, True) if same_layout(line, self._out) else (line, cut) for line, cut in self._lines]
 
     def at(self, start: int) -> tuple[list[Any], Any]:
-        """Return the parts that begin at ``start``: a list of those of the operands, and that of the written array."""
+        """Return the parts that begin at ``start``: a list of the operands' parts, and the part of ``out`` or None."""
         stop = start + self.step
         out = None if self._out is None else self._out[start:stop]
         return [out if line is self._out else line[start:stop] if cut else line for line, cut in self._lines], out

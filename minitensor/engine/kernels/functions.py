@@ -95,7 +95,7 @@ def ldexp(a: Array, b: Array, out: Array | None = None) -> Array:
     with np.errstate(all="ignore"):
         exponent, b = b, np.clip(b, -5000, 5000)  # beyond these, every number becomes 0 or inf
         whole = np.floor(b)
-        # The power of an infinite exponent is inf or 0, and a product with it may be nan.
+        # For an infinite exponent, the power is inf or 0, and the product with `a` may be nan.
         a = np.where(np.isinf(exponent), a * np.exp2(exponent), a)
         return np.ldexp(a * np.exp2(b - whole), whole.astype(np.int32), out=out)
 

@@ -288,8 +288,8 @@ def index_put(a: Array, rows: Array, value: Array, accumulate: bool, depth: int,
         value = np.broadcast_to(beside(value, a), picked)
     except ValueError:
         raise ValueError(
-            f"a value of shape {list(value.shape)} does not fit into the {list(picked)} that the indices pick from a "
-            f"tensor of shape {list(a.shape)}"
+            f"a value of shape {list(value.shape)} does not fit into the shape {list(picked)} that the indices pick "
+            f"from a tensor of shape {list(a.shape)}"
         ) from None
     out = _target(a, out)
     value = copy_if_shared(value, out)

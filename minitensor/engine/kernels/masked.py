@@ -33,7 +33,7 @@ def over(mask: Array, shape: tuple[int, ...]) -> Array:
 
 
 def masked_scatter(a: Array, mask: Array, value: Array, out: Array | None = None) -> Array:
-    """``a``, with the elements where ``mask`` is true replaced, one after the other, by the first ones of ``value``."""
+    """``a``, with the elements where ``mask`` is true replaced in order by the first elements of ``value``."""
     mask = over(mask, a.shape)
     needed = int(np.count_nonzero(mask))
     if value.size < needed:

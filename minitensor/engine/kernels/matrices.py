@@ -50,7 +50,7 @@ def matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
         if "broadcast" not in str(error):  # the result is too large
             raise
         raise ValueError(
-            f"shapes {list(a.shape)} and {list(b.shape)} do not fit: except for the last two dimensions they must be "
+            f"shapes {list(a.shape)} and {list(b.shape)} do not fit: the dimensions before the last two must be "
             f"equal, or 1 in one of them"
         ) from None
 

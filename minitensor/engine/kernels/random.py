@@ -1,7 +1,7 @@
 """Fill an array with random numbers, drawn in the order of its elements.
 
-The numbers are drawn from the generator that ``minitensor.seed`` restarts. It writes them directly into the array if
-this is a contiguous host array of float32 or float64; otherwise they are copied into the array.
+The numbers are drawn from the generator that ``minitensor.seed`` restarts. The generator writes them directly into a
+contiguous host array of float32 or float64. For any other array, it draws into a new array, which is then copied.
 """
 
 from __future__ import annotations
@@ -260,7 +260,7 @@ def random(a: Array, from_: int, to: int | None, generator: None, out: Array) ->
         least, end = np.iinfo(out.dtype).min, np.iinfo(out.dtype).max
     to = end if to is None else to
     if from_ >= to:
-        raise ValueError(f"from_ must be below to, but they are {from_} and {to}")
+        raise ValueError(f"`from_` must be below `to`, but they are {from_} and {to}")
     if from_ < least or to > end:
         raise ValueError(f"dtype {out.dtype.name} does not hold every whole number from {from_} to {to - 1}")
     return _fill(out, _generator().integers(from_, to, out.shape))

@@ -152,8 +152,8 @@ def _nonempty_axes(word: str, a: Array, axis: Any) -> tuple[int, ...]:
 def counted(integers: Array, weights: Array | None, least: int) -> Array:
     """Return how often each of 0, 1, 2, ... occurs in ``integers``; with ``weights``, the sum of its weights instead.
 
-    The result ends with the largest integer, and has at least ``least`` elements. As in PyTorch and Paddle, the sums
-    are float32 for float32 weights, and float64 for all other weights.
+    The result has an element for every integer up to the largest, and at least ``least`` elements. As in PyTorch and
+    Paddle, the sums are float32 for float32 weights, and float64 for all other weights.
     """
     found = np.bincount(integers, weights, least)
     if weights is None:

@@ -67,7 +67,7 @@ def in_its_dtype(forward: Function) -> Function:
 
 
 def in_float32(forward: Callable[..., Array], *given: Any, out: Array | None = None) -> Array:
-    """Return ``forward(*given)``, computed in float32 if an operand has 16-bit floats, and written into any ``out``."""
+    """Return ``forward(*given)``, computed in float32 for 16-bit operands. If ``out`` is given, write it there."""
     dtype = dtype_of_result(given)
     if (dtype is None and (out is None or out.dtype not in HALVES)) or getattr(forward, "is_native", False):
         return forward(*given) if out is None else forward(*given, out=out)

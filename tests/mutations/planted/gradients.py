@@ -83,7 +83,7 @@ backward(
 walk(
     "saved-tensors-not-freed",
     "Backward does not free the saved tensors.",
-    "                    saved, node.saved = None, FREED  # with `saved = None`, the tensors are freed now\n",
+    "                    saved, node.saved = None, FREED  # `saved` must not keep a tensor alive\n",
     "                    pass\n",
     "grad::test_grad_frees_saved_values_unless_retain_graph_is_true",
 )  # fmt: skip

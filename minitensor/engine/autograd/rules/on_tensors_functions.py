@@ -31,7 +31,7 @@ def logit_gradient(g: Tensor, x: Tensor, eps: float) -> Tensor:
     """Return ``g / (x * (1 - x))``, with the same values as the function of this name on arrays."""
     low, beyond = (0.0, math.nan) if eps == NO_BOUND else (eps, 0.0)
     outside = Tensor._made((x._array < low) | (x._array > 1 - low))
-    inner = OPERATIONS["where"](outside, 0.5, x) + 0.0  # the slope at -0.0 is inf
+    inner = OPERATIONS["where"](outside, 0.5, x) + 0.0  # turns -0.0 into 0.0, so that the slope is inf, not -inf
     return OPERATIONS["where"](outside, beyond, g) / (inner * (1.0 - inner))
 
 
