@@ -14,8 +14,8 @@
     >>> recording.events, recording.dropped
     >>> memory.snapshot()                     # devices, storages, tensors, and nodes that saved them, as data for JSON
 
-Observation does not change a program: values, versions, lifetimes, allocated bytes and peak remain the same, and the
-counters of :mod:`minitensor.device` do, too. A program that does not use this package pays nothing for it.
+Observation does not change a program: values, versions, lifetimes, allocated bytes, the peak and the counters of
+:mod:`minitensor.device` remain the same. A program that does not use this package pays nothing for it.
 """
 
 from minitensor.engine.device.memory_log import MemoryEvent

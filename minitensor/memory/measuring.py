@@ -53,7 +53,7 @@ class Measure(Subscription):
 
     On the host, an allocation is a new storage. Gradients that a running backward has computed and not passed on yet
     count for ``allocated`` and ``peak``, but not as allocations. On a GPU, an allocation is a block of the allocator;
-    its size is rounded up, and temporary memory inside an operation counts, too.
+    its size is rounded up, and temporary memory inside an operation also counts.
     """
 
     def __init__(self, device: str) -> None:

@@ -154,7 +154,7 @@ def _locals_of(frame: FrameType) -> list[tuple[str, Tensor]]:
     values = frame.f_locals
     found = list(_named(values))
     # Before Python 3.13, `frame.f_locals` is a copy, which is stored in the frame until the function ends. The copy
-    # would keep tensors alive, so it is emptied unless the program uses it, too (`d = locals()`). Without such a use,
+    # would keep tensors alive, so it is emptied unless the program also uses it (`d = locals()`). Without such a use,
     # the copy has three references: one from the frame, one from `values` and one from the call of getrefcount.
     if isinstance(values, dict) and sys.getrefcount(values) <= 3:
         values.clear()

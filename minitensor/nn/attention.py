@@ -28,7 +28,8 @@ def scaled_dot_product_attention(
     """Return ``softmax(query @ key.T / sqrt(length)) @ value`` for each head (Vaswani et al. 2017).
 
     Args:
-        query, key, value: of shape [batch, time, heads, length]; the result has the shape of ``query``.
+        query, key, value: of shape [batch, time, heads, length]. The result has the shape of ``query``, but with the
+            length of ``value``.
         attn_mask: bools, True for the keys that a query may see, or floats that are added to the scores; broadcast to
             [batch, heads, queries, keys].
 

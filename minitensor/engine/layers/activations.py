@@ -224,7 +224,7 @@ def dropout2d(
 ) -> Tensor:
     """Set whole channels to 0 with probability ``p`` in training, and divide the others by ``1 - p``.
 
-    One random number decides about a channel, so the mask is as small as one element of each channel (Tompson and
+    One random number decides about a whole channel of an image, so the mask has only one element for it (Tompson and
     others 2015). Without ``training``, return ``x``.
 
     Args:
@@ -232,7 +232,7 @@ def dropout2d(
         data_format: "NCHW", or "NHWC" if the channels are the last dimension.
 
     Raises:
-        ValueError: if ``p`` is not a probability, if ``data_format`` is unknown, or if ``x`` has another shape.
+        ValueError: if ``p`` is not a probability, ``data_format`` is unknown, or ``x`` does not have four dimensions.
         TypeError: if ``x`` is not a tensor of floats, or ``p`` is not a number.
     """
     checks.choice("dropout2d", "data_format", data_format, ("NCHW", "NHWC"))

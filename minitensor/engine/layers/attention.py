@@ -25,7 +25,7 @@ def embedding(x: Tensor, weight: Tensor, padding_idx: int | None = None, name: s
 
     Raises:
         TypeError: if ``x`` does not hold integers.
-        ValueError: if ``weight`` has another number of dimensions.
+        ValueError: if ``weight`` does not have two dimensions.
         IndexError: if an element of ``x``, or ``padding_idx``, is not the index of a row.
     """
     need_tensor("embedding", x)

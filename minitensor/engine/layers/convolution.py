@@ -7,8 +7,8 @@ The convolution ``y`` of an input ``x`` with a kernel ``w`` is linear in both. W
     dT/dx, from w and g              the gradient of the input
     dT/dw, from x and g              the gradient of the kernel
 
-The gradients of each slope are the other two slopes, so there are gradients of any order. Only ``x`` and ``w`` are
-saved for backward, which computes the columns again, for as many images at a time as fit into the processor's cache.
+An operation that computes one slope has the other two slopes as its gradients, so there are gradients of any order.
+Only ``x`` and ``w`` are saved. Backward computes the columns again, in parts that fit into the processor's cache.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def _slopes(inputs: tuple[str, str]) -> tuple[Any, Any]:
     return on_arrays, on_tensors
 
 
-#: The operation for the slope along each of x, w and g. Its inputs are the other two, in this order.
+#: For each of x, w and g, the operation that computes the slope along it from the other two, which are its inputs.
 _OPERATIONS = {
     kind: operation(name, inputs, *_slopes(inputs))
     for kind, name, inputs in (
@@ -228,7 +228,7 @@ def pair(op: str, name: str, given: Any, least: int) -> tuple[int, int]:
 
     Raises:
         TypeError: if a number is not an integer.
-        ValueError: if a number is below ``least`` or too large, or if there are not one or two numbers.
+        ValueError: if a number is below ``least`` or too large, or if a list does not have two numbers.
     """
     numbers = list(given) if isinstance(given, (list, tuple)) else [given, given]
     if len(numbers) != 2:

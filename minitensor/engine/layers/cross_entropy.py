@@ -60,7 +60,7 @@ def _one_hot(label: Array, input: Array, axis: int) -> Array:
 
 
 def _positions_of_classes(label: Array, shape: tuple[int, ...], settings: Settings) -> Array:
-    """Return the position of each row's class in a flattened array of ``shape``; any class for an ignored row."""
+    """Return the position of each row's class in a flattened array of ``shape``; for an ignored row, of class 0."""
     axis, ignored = settings.axis, settings.ignored
     if ignored is not None:
         label = np.where(np.not_equal(label, ignored), label, 0)
@@ -112,7 +112,7 @@ def _losses_of(a: Array, label: Array, settings: Settings) -> tuple[Array, Array
 
 
 def _row_gradients(g: Any, settings: Settings, ndim: int) -> Any:
-    """Return the gradient of each row's loss, with length 1 along ``axis``, even for ignored rows.
+    """Return the gradient of each row's loss, with length 1 along ``axis``. Ignored rows get one as well.
 
     A gradient that is the same for all rows is returned once, with length 1 along all dimensions.
     """

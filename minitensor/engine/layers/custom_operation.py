@@ -161,7 +161,7 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Any, ...]:
         elif array.dtype is dtype and type(array) is np.ndarray is type(first):
             continue
         else:
-            alike = False  # GPU arrays may be alike, too; they are compared below
+            alike = False  # two GPU arrays may still be alike; they are compared below
         if array.dtype not in FLOATS:
             raise TypeError(f"{op}: {name} must hold floats, not {x.dtype.name}")
     if alike:

@@ -306,7 +306,7 @@ _OF_CLASSES = (
     (
         "ValueError: on a call, if ``{y}`` does not have one class for each row, or if ``reduction`` is unknown.",
         "IndexError: if an element of ``{y}`` is not a class.",
-        "RuntimeError: if ``{y}`` does not hold int64, or for other shapes.",
+        "RuntimeError: for a dtype or a shape of ``{y}`` that {see} does not accept.",
     ),
 )
 

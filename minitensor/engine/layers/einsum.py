@@ -37,7 +37,7 @@ def einsum(op: str, equation: str, operands: tuple[Tensor, ...], matrix_product:
         op: the name of the function in errors.
         equation: the labels of each operand, separated by commas, and after ``->`` the labels of the result. Without
             ``->``, the result has the dimensions of ``...``, then every letter that occurs once, in alphabetical order.
-        operands: tensors. The lengths of a letter must be equal or 1; length 1 is repeated.
+        operands: tensors. Dimensions with the same letter must have the same length, or length 1, which is repeated.
         matrix_product: multiplies two batches of matrices.
 
     Raises:
@@ -143,7 +143,7 @@ def _distinct(term: Term) -> Term:
 
 
 def _stretch(term: Term, lengths: dict[Label, int]) -> Term:
-    """Repeat dimensions of length 1 whose label is longer elsewhere."""
+    """Repeat dimensions of length 1 if a dimension of another operand has the same label and is longer."""
     x, labels = term
     shape = [lengths[label] for label in labels]
     return term if shape == list(x._array.shape) else Term(expand(x, shape), labels)

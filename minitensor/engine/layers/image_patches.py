@@ -69,7 +69,7 @@ def unfold(
         A tensor of shape [images, channels * kernel height * kernel width, patches].
 
     Raises:
-        ValueError: if no window fits, or ``x`` has another number of dimensions.
+        ValueError: if no window fits, or ``x`` does not have four dimensions.
         TypeError: if ``x`` is not a tensor of floats.
     """
     (x,) = floats_of("unfold", x=x)

@@ -89,7 +89,7 @@ def binary_cross_entropy_with_logits(
 
 
 def _bce_on_arrays(node: Node, g: Any, x: Any, label: Any) -> Any:
-    spread = np.maximum(x * (1 - x), 1e-12)  # PyTorch and Paddle have this bound, too
+    spread = np.maximum(x * (1 - x), 1e-12)  # PyTorch and Paddle use the same bound
     return wanted_gradients(
         node, (lambda: g * (x - label) / spread, lambda: g * (_bounded_log(1 - x) - _bounded_log(x)))
     )
@@ -155,7 +155,7 @@ def smooth_l1_loss(
     _check_reduction(op, reduction)
     input, label = _floats_of_one_shape(op, input=input, label=label)
     distance = FUNCTIONS["subtract"](input, label)
-    # The loss is computed as a product with the clipped distance, so that its slope is right even at a distance of inf.
+    # The loss is computed as a product with the clipped distance, so that its slope is right for a distance of inf.
     near = FUNCTIONS["clip"](distance, -delta, delta)
     return _reduce(near * (distance - 0.5 * near), reduction)
 
@@ -221,7 +221,7 @@ def kl_div(
     Args:
         reduction: ``"mean"``, ``"sum"``, ``"none"``, or ``"batchmean"``. The last one, the sum divided by the number of
             rows, agrees with the mathematical definition.
-        log_target: True if ``label`` contains logarithms, too.
+        log_target: True if ``label`` holds logarithms of probabilities, as ``input`` does.
 
     Raises:
         ValueError: if the shapes differ, or if ``reduction`` is unknown.

@@ -80,9 +80,9 @@ def batch_norm(
 ) -> Tensor:
     """Return ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` for each channel (Ioffe and Szegedy 2015).
 
-    In training, the mean and variance of the batch are used (the sum of squares is divided by the number of elements),
-    and each running statistic is moved towards its value in the batch by one in-place write. Otherwise the running
-    statistics are used.
+    In training, the mean and variance of the batch are used, where the variance is the mean of the squared deviations.
+    One in-place write moves each running statistic towards its value in the batch. Otherwise the running statistics
+    are used.
 
     Args:
         x: shape [rows, channels] or [images, channels, height, width].
@@ -123,8 +123,8 @@ def of_batch(
 
     Args:
         running_mean, running_var: if given, each is moved by ``share`` towards the value of the batch, in one write.
-        larger: a factor for the variance in the update of ``running_var``, for which PyTorch divides the sum of squares
-            by the number of elements minus 1.
+        larger: a factor for the variance that updates ``running_var``. PyTorch's vocabulary passes n / (n - 1), where n
+            is the number of elements in each channel.
 
     Raises:
         ValueError: if the batch has no elements.
@@ -212,8 +212,8 @@ def group_norm(
     epsilon = checks.real("group_norm", "epsilon", epsilon)
     x, weight, bias = floats_of("group_norm", x=x, weight=weight, bias=bias)
     if x.ndim < 2 or num_groups < 1 or x.shape[1] % num_groups:
-        raise ValueError(f"group_norm: the channels of x, [images, channels, ...], make {num_groups} groups; its shape "
-                         f"is {x.shape}")  # fmt: skip
+        raise ValueError(f"group_norm: the channels of x, [images, channels, ...], cannot be divided into {num_groups} "
+                         f"groups; the shape of x is {x.shape}")  # fmt: skip
     _check_channels("group_norm", x, weight=weight, bias=bias)
     if 0 in x.shape[1:]:
         raise ValueError(f"group_norm: channels without elements have no mean; x has shape {x.shape}")
@@ -237,7 +237,7 @@ def instance_norm(
     Running statistics are not kept: ``running_mean`` and ``running_var`` must be None.
 
     Raises:
-        ValueError: if ``x`` has no dimension besides images and channels, or if running statistics are given.
+        ValueError: if ``x`` has fewer than three dimensions, or if running statistics are given.
     """
     eps = checks.real("instance_norm", "eps", eps)
     uses_input = checks.flag("instance_norm", "use_input_stats", use_input_stats)

@@ -106,7 +106,7 @@ def adaptive_avg_pool2d(x: Tensor, output_size: Any, name: str | None = None) ->
         A tensor of shape [images, channels, *output_size].
 
     Raises:
-        ValueError: if ``x`` has another shape, or if a size is below 1.
+        ValueError: if ``x`` does not have four dimensions, or if a size is below 1.
         TypeError: if ``x`` is not a tensor of floats.
     """
     (x,) = floats_of("adaptive_avg_pool2d", x=x)

@@ -22,7 +22,7 @@ from minitensor.engine.views.reshaping import reshape, squeeze
 
 
 def tile(op: str, x: Tensor, times: list[int]) -> Tensor:
-    """Return ``x`` repeated along its last dimensions, as often as ``times`` has numbers for them.
+    """Return ``x`` repeated along its last dimensions; ``times`` has the number of repetitions for each of them.
 
     If there are more numbers than dimensions, dimensions of length 1 are added in front.
 
@@ -68,7 +68,7 @@ def repeat_interleave(op: str, x: Tensor, repeats: Any, axis: int) -> Tensor:
 def meshgrid(
     op: str, vectors: Sequence[Tensor], indexing: str, spread: Callable[[Tensor, list[int]], Tensor] = expand
 ) -> list[Tensor]:
-    """Return one tensor for each vector, all of the same shape; it repeats the vector along all dimensions but one.
+    """Return one tensor for each vector, all of the same shape; each repeats its vector along all dimensions but one.
 
     Args:
         indexing: "ij" for dimensions in the order of the vectors; "xy" exchanges the first two dimensions.

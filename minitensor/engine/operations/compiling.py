@@ -67,15 +67,15 @@ EXPLAINED = ("explain", "explain_in_place", "explain_other", "explain_other_in_p
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """One function of a vocabulary: an operation in normal or in in-place form.
+    """One function of a vocabulary: the normal form of an operation, or its in-place form.
 
     Attributes:
         name: the name of the function in the vocabulary.
         row: the row that it computes.
         in_place: true for the in-place form of the row.
         signature: the parameters of the function, as source text.
-        is_strict: true if parameters after ``*`` are keyword-only. If false, the function accepts these parameters by
-            position, too, which saves 10 of 300 ns in each call; ``help()`` shows the ``*`` nevertheless.
+        is_strict: true if parameters after ``*`` are keyword-only. If false, the function also accepts these parameters
+            by position, which saves 10 of 300 ns in each call; ``help()`` shows the ``*`` nevertheless.
         prologue: the first statements of the function; ``{_}`` becomes "_" in the in-place form, and "" otherwise.
         parameters: the vocabulary's names for the row's operands and arguments, if they differ.
         grad_name: the name that nodes of the function show, if it differs from ``name``.
@@ -255,7 +255,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
     def _in_order(self, form: Form) -> str:
         """Return the source of a test that is true only if the computed array ``r`` has the right layout already.
 
-        In every vocabulary, the results of contiguous operands are contiguous. By some rules, all results are.
+        In every vocabulary, results of contiguous operands are contiguous. By the rule ``contiguous``, all results are.
         """
         if self._layout(form) is contiguous:
             return "not strided.exist or r.flags.c_contiguous"

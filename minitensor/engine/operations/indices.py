@@ -127,8 +127,8 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
 
 # ---------- reduce and out ----------
 
-#: The values of the argument ``reduce`` of ``put_along_axis`` that combine new values with old elements. Each is mapped
-#: to the end of the name of the operation that computes it.
+#: The names that ``put_along_axis`` accepts as ``reduce``, except "assign". Each is mapped to the end of the name of
+#: an operation: "mul" to "multiply", because ``put_along_axis_multiply`` computes it.
 REDUCTIONS = {"add": "add", "mul": "multiply", "multiply": "multiply", "mean": "mean", "amin": "amin", "amax": "amax"}
 
 

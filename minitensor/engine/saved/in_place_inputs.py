@@ -50,7 +50,7 @@ def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *nodes: No
     """Save an operand ``b`` that shares its storage with ``x``, if ``op`` is about to overwrite ``x``.
 
     Args:
-        own: the saved copy of ``x``, if the rules need ``x``, too.
+        own: the saved copy of ``x``, if the rules also need ``x``.
         nodes: the nodes of the operands, for the error.
 
     Raises:
@@ -63,7 +63,7 @@ def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *nodes: No
         view = Patch(Cells.of(a), own[0], storage=own[1]).view_for(b) if a.dtype == b.dtype else None
         if view is not None:  # `b` is a view of `x`: save the same view of the copy
             return view, own[1], 0
-    # If `b` is not overwritten, it is valid at the next version, too, which the storage has after the write.
+    # If `b` is not overwritten, its values are still valid at the next version, which the storage has after the write.
     if not touch(a, b):
         return b, x._storage, x._storage.version + 1
     if modes.policy == "2.5":

@@ -187,7 +187,7 @@ def preserved(
 
 
 def _whole(group: SaveGroup) -> tuple[Patch, list[SaveGroup]]:
-    """Return a patch of all cells of ``group``. Cells that an older patch has, too, are restored from the older one."""
+    """Return a patch of all cells of ``group``. Cells that an older patch also has are restored from the older one."""
     group.taken = group.left
     return Patch(Cells.of(group.array), group.array.copy()), [group]
 

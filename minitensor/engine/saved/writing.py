@@ -5,7 +5,7 @@
 3. The version rises, even if the write was interrupted (:func:`write_failed`).
 4. :func:`after_write` logs the line of the write and updates the savers.
 
-:func:`write` performs these steps. The generated code of table operations contains them, too
+:func:`write` performs these steps. The generated code of table operations also contains them
 (``print(minitensor.source("add_"))``). If no node saved from the storage, steps 1 and 4 only cost a test.
 
 Under the policy "copy_on_write", a write copies the bytes that saved tensors need into a
@@ -79,7 +79,7 @@ def write_failed(storage: Storage, error: BaseException) -> None:
 def raise_unless_written(
     error: BaseException, explain: Callable[..., Exception], op: str, x: Tensor, arrays: tuple[np.ndarray, ...]
 ) -> None:
-    """Raise an error that explains ``error`` (interrupts are raised unchanged), unless ``x`` was written all the same.
+    """Raise an error that explains ``error`` (interrupts are raised unchanged), unless ``x`` was written completely.
 
     numpy raises errors about inf and nan after it has written. These are valid values, so the function then returns.
     """
@@ -117,8 +117,8 @@ class Plan:
         self.patches: list[tuple[Patch, list[SaveGroup]]] = []
 
 
-#: Plans of writes that overwrite no needed bytes. After the write, its line is logged; with the second plan, the
-#: storage's ``preserving`` is set, too.
+#: Plans of writes that overwrite no needed bytes. After the write, its line is logged; with the second plan,
+#: :func:`after_write` also sets the storage's ``preserving``.
 NOTHING_LOST, NOTHING_TO_PRESERVE = Plan(False, []), Plan(True, [])
 
 

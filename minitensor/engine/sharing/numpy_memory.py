@@ -7,7 +7,7 @@ Only four functions share memory, and copy no byte: :func:`from_numpy`, ``from_d
 * If a tensor uses the memory of an outside object, this memory is not counted, because the engine did not allocate it.
   The tensor keeps the memory alive.
 * A range of memory belongs to one storage. If it is shared again, in whole or in part, the new tensor uses the same
-  storage, so that the version counts every write by the engine. If that is impossible, sharing is refused.
+  storage, so that the version counts every write by the engine. If that is impossible, the function raises ValueError.
 * Memory that is read-only outside is read-only in the engine, and vice versa.
 * The engine does not notice writes from outside; :mod:`minitensor.engine.sharing.foreign_writes` can detect them.
 """

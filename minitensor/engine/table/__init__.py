@@ -1,4 +1,4 @@
-"""The derivative table: one row for every differentiable operation.
+"""The derivative table: one row for each operation whose functions the engine generates.
 
 A row defines how an operation is computed and, for each input, how the gradient ``g`` of the result becomes the
 gradient of that input. *Backward needs the values that a rule names*: an input, the result ``out``, the input's

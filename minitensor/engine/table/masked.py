@@ -7,7 +7,7 @@ op("masked_fill", kernels.masked_fill, "x mask value", "value (one number) where
    prologue="mask = as_mask('masked_fill{_}', mask); x, value = storable('masked_fill{_}', x, value)",
    writes="where_true(x, mask)", x="where(mask, 0, g)", value="where(mask, g, 0)")  # fmt: skip
 op("masked_scatter", kernels.masked_scatter, "x mask value",
-   "x, whose elements where mask is true are replaced, one after the other, by the first elements of value.",
+   "x, in which the elements where mask is true are replaced, in order, by the first elements of value.",
    takes="x any, mask broadcast to x, value any (at least one element for each true element of mask)",
    prologue="mask = as_mask('masked_scatter{_}', mask); x, value = storable('masked_scatter{_}', x, value)", promote=(),
    elementwise=False, writes="where_true(x, mask)",

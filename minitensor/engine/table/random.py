@@ -38,11 +38,11 @@ _fill("log_normal", kernels.log_normal,
 _fill("normal", kernels.normal, "Numbers from the normal distribution with this mean and standard deviation (std).",
       kernels.normal_arguments, "mean=0.0", "std=1.0", refuses=("ValueError: for std below 0.", _FLOATS))  # fmt: skip
 _fill("random", kernels.random,
-      "Random integers n with from_ <= n < to. If only from_ is given, 0 <= n < from_. If neither is given, they start "
-      "at 0 and end where the dtype no longer holds every integer.",
+      "Random integers n with from_ <= n < to. If only from_ is given, 0 <= n < from_. If neither is given, n is 0 or "
+      "above, and the dtype holds every integer up to n.",
       kernels.random_arguments, "from_=0", "to=None", "generator=None",
       signature="x, from_=0, to=None, *, generator=None", namespaces="T",
-      refuses=("ValueError: for from_ that is not below to.",))  # fmt: skip
+      refuses=("ValueError: unless from_ < to.",))  # fmt: skip
 _fill("uniform", kernels.uniform, "Uniform random numbers between min and max; a seed other than 0 starts a separate "
       "sequence.", kernels.uniform_arguments, "min=0", "max=1.0", "seed=0", namespaces="T",
       refuses=("ValueError: for min above max.", _FLOATS))  # fmt: skip

@@ -94,10 +94,10 @@ def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...]
     Nothing is written.
 
     Args:
-        saved: the arguments of ``op.forward`` besides the array.
+        saved: the arguments of ``op.forward`` after the array.
 
     Raises:
-        ValueError: if :func:`refuse_leaf` refuses it.
+        ValueError: as in :func:`refuse_leaf`.
     """
     node = x._current()
     refuse_leaf(x, op)

@@ -1,8 +1,8 @@
 """Views that read the bytes of a storage as elements of another dtype: ``x.view("int32")``.
 
 Nothing is converted. The result is a detached alias: it shares the storage and its version, and no gradient passes
-through it, because bytes of another dtype have no derivative. In PyTorch, too, the view requires no gradient. In Paddle
-it does, and backward reads the bytes of the view's gradient as the other dtype, which gives meaningless numbers.
+through it, because bytes of another dtype have no derivative. PyTorch's view requires no gradient either. Paddle's view
+does, and backward reads the bytes of the view's gradient as the other dtype, which gives meaningless numbers.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def _same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None
 
 
 def _viewed(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return a view of ``array`` in another shape; None if the layout needs a copy, or if a number gets dimensions."""
+    """Return a view of ``array`` in another shape; None if that needs a copy, or if a 0-d array would get axes."""
     return None if shape and not array.ndim else _same_memory(array, shape)
 
 

@@ -39,7 +39,7 @@ def _scan(op: str, x: Tensor, axis: Any, dtype: Any) -> Tensor:
 def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
     """Replace ``x`` by its cumulative sums along ``axis``; without ``axis``, ``x`` is flattened first.
 
-    ``dtype`` converts the tensor, on a new storage. A leaf that requires a gradient is refused.
+    With ``dtype``, the tensor is first converted, which moves it to a new storage.
 
     Returns:
         ``x`` itself, in its shape; flattened to [n] without ``axis``.
@@ -55,7 +55,7 @@ def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = N
 def cumprod_(x: Tensor, dim: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
     """Replace ``x`` by its cumulative products along ``dim``; without ``dim``, ``x`` is flattened first.
 
-    ``dtype`` converts the tensor, on a new storage. A leaf that requires a gradient is refused.
+    With ``dtype``, the tensor is first converted, which moves it to a new storage.
 
     Returns:
         ``x`` itself, in its shape; flattened to [n] without ``dim``.

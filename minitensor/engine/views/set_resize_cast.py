@@ -9,10 +9,10 @@ name               storage                         version                     h
 =================  ==============================  ==========================  =====================================
 ``cast_``          a new one                       the old version plus one    recorded, also under ``no_grad``; the
                                                                                tensor leaves its group
-``resize_``        the same if the tensor does     unchanged, or plus one on   refused if a gradient is required
+``resize_``        the same if the tensor does     unchanged, or plus one on   RuntimeError if a gradient is required
                    not grow, else a new one        a new storage
 ``set_``           that of another tensor          that of its new storage     that of a view of the other tensor
-``apply_``         the same: it is written         plus one                    refused if a gradient is required
+``apply_``         the same: it is written         plus one                    RuntimeError if a gradient is required
 ``requires_grad_`` the same                        unchanged                   begins, or ends
 =================  ==============================  ==========================  =====================================
 """
@@ -66,7 +66,7 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
 
     If ``x`` already has that dtype, nothing happens. No bytes are overwritten: views and aliases keep the old storage
     and no longer share memory with ``x``. Gradients pass through a conversion between floating dtypes. Under
-    ``no_grad``, a leaf that requires a gradient stays a leaf, and its gradient is converted, too.
+    ``no_grad``, a leaf that requires a gradient stays a leaf, and its gradient is also converted.
 
     Raises:
         ValueError: for a leaf that requires a gradient, in grad mode.
@@ -117,7 +117,7 @@ def _cast_leaf(x: Tensor, leaf: Leaf, dtype: DType) -> None:
 
 
 def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = None) -> Tensor:
-    """Change the shape of ``x`` in place, even the number of elements. The first elements, in reading order, are kept.
+    """Change the shape of ``x`` in place; the number of elements may change. The first elements, in order, are kept.
 
     A contiguous tensor that does not grow keeps its storage and uses the front of it. Nothing is written, its views
     still share the storage, and the version stays the same. Otherwise ``x`` gets a new storage, whose version is one

@@ -28,7 +28,7 @@ Shape = tuple[int, ...]
 
 
 def fitted_to(taken_g: Array, shape: Shape, broadcast: bool) -> Array:
-    """Return the gradient of values of ``shape``: ``taken_g`` for the indexed values, and 0 for all others."""
+    """Return the gradient of values of ``shape``: ``taken_g`` for values that have an index, and 0 for others."""
     if broadcast or taken_g.ndim != len(shape) or np.prod(shape) == 1 or taken_g.shape == shape:
         return taken_g
     whole = np.zeros(shape, taken_g.dtype, like=taken_g)
@@ -125,7 +125,7 @@ def winners_along(out: Array, indices: Array, values: Array, axis: int, broadcas
 def ties_along(
     kept: Array, out: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool
 ) -> Array:
-    """Return for every element of the result how many values equal it, at least 1; ``include_self`` counts ``arr``."""
+    """Return how many values equal each element of the result, at least 1; ``include_self`` also counts ``arr``."""
     flat, _ = positions(indices, out.shape, axis, broadcast)
     ties = kept.astype(out.dtype, order="C")
     if flat.size:
