@@ -315,7 +315,7 @@ _LOSSES = [
                   f"MSELoss({_REDUCTION})", _BROADCAST),
     DeclaredLayer("l1_loss", "The mean absolute difference: see {see}.", _ONE_SHAPE, f"L1Loss({_REDUCTION}, {_NAME})",
                   f"L1Loss({_REDUCTION})", _BROADCAST),
-    DeclaredLayer("smooth_l1_loss", "Half the square of small differences and the size of large ones: see {see}.",
+    DeclaredLayer("smooth_l1_loss", "Half the square of a small difference, and the size of a large one: see {see}.",
                   _ONE_SHAPE, f"SmoothL1Loss({_REDUCTION}, delta: float = 1.0, {_NAME})",
                   f"SmoothL1Loss({_REDUCTION})", _BROADCAST),
     DeclaredLayer("binary_cross_entropy", "Minus the log-probability of ``{y}``, if ``{x}`` is the probability of 1: "

@@ -177,7 +177,7 @@ def nll_loss(
         ignore_index: the class of rows that the loss ignores.
 
     Raises:
-        ValueError, IndexError, TypeError: if the shapes do not fit, or if a label is not a class.
+        ValueError, IndexError, TypeError: if the shapes, a label or the dtypes, in this order, are not allowed.
     """
     ignore_index = checks.integer("nll_loss", "ignore_index", ignore_index)
     _check_reduction("nll_loss", reduction)

@@ -20,7 +20,7 @@ def walk(root: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def members(layers: Iterable[tuple[str, Any]], registry: str) -> Iterator[tuple[str, Any]]:
-    """Yield each tensor in the layers' dicts ``registry`` once, with its path: ``("fc.weight", parameter)``."""
+    """Yield once each tensor in the dict ``registry`` of each layer, with its path: ``("fc.weight", parameter)``."""
     seen = set()
     for path, layer in layers:
         for name, each in layer.__dict__[registry].items():

@@ -181,7 +181,7 @@ def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """Return a copy of ``x`` repeated to ``shape``; a length of -1 keeps the dimension.
 
     Raises:
-        ValueError: if a dimension is neither 1 nor of the length in ``shape``.
+        ValueError: if a length in ``x`` is neither 1 nor the length in ``shape``.
         TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
     """
     return _expand("expand", x, shape)
@@ -213,7 +213,7 @@ def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """Return a copy of ``x`` repeated to ``shape``.
 
     Raises:
-        ValueError: if a dimension is neither 1 nor of the length in ``shape``.
+        ValueError: if a length in ``x`` is neither 1 nor the length in ``shape``.
         TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
     """
     return _expand("broadcast_to", x, shape)
@@ -223,7 +223,7 @@ def expand_as(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Return a copy of ``x`` repeated to the shape of ``y``.
 
     Raises:
-        ValueError: if a dimension is neither 1 nor of the length in the shape of ``y``.
+        ValueError: if a length in ``x`` is neither 1 nor the length in the shape of ``y``.
         TypeError: if ``x`` or ``y`` is not a tensor.
     """
     need_tensor("expand_as", y, "y")
