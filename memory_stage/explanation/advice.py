@@ -1,4 +1,4 @@
-"""Advise a replacement for a line of PyTorch or Paddle: if possible, the rewritten line itself.
+"""Advise a replacement for a line of PyTorch or Paddle. If possible, the advice is the rewritten line.
 
 The rules depend on the text of the line and on its row in the report. They use PyTorch's names, which
 :mod:`.rewrite` translates into Paddle's.
@@ -30,8 +30,8 @@ class WriteFacts:
         package: the package whose names the program uses.
         borrowed: True if the memory belongs to an array from which the tensor was made.
         attribute: the attribute, such as ``ctx.x``, in which a user-defined function keeps the tensor, or "".
-        apart: the name of another tensor on the same memory whose history lacks the write, and True if that tensor is
-            smaller than the written one; None if there is no such tensor.
+        apart: the name of another tensor that shares the memory and has a history without this write, and True if that
+            tensor is smaller than the written one; None if there is no such tensor.
     """
 
     leaf: bool = False
@@ -124,7 +124,7 @@ def _rewritten(row: ReportRow, code: list[str], about: WriteFacts) -> Text:
 
 
 def _advise_return(code: list[str], line: int, statement: str) -> list[Text]:
-    """Advise to return an argument that ``statement`` binds to a new tensor, if the function never reads it again."""
+    """Advise a function to return its argument if ``statement`` rebinds the argument and no later line reads it."""
     name = statement.partition(" = ")[0]
     around = [each for each in _all_in(code, ast.FunctionDef) if each.lineno <= line <= (each.end_lineno or 0)]
     if not around:
@@ -167,7 +167,7 @@ def _advise_mark_dirty(code: list[str], line: int, op: str) -> Text:
 
 
 def _all_in(code: list[str], kind: type[Definition]) -> list[Definition]:
-    """Return the functions or the classes of a program, or none if its lines cannot be parsed together."""
+    """Return the definitions of the class ``kind`` in a program; [] if its lines cannot be parsed together."""
     try:
         return [each for each in ast.walk(ast.parse("\n".join(code))) if isinstance(each, kind)]
     except SyntaxError:

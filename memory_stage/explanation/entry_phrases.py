@@ -50,7 +50,7 @@ def caller_of_write(row: ReportRow) -> str:
 
 
 def name_of(save: SaveEntry) -> Text:
-    """Return the name of a saved tensor, even if the program named it after it was saved."""
+    """Return the name of a saved tensor, even if the program bound that name only after the save."""
     named = save.state.group.label if save.state is not None else ""
     return named or save.name
 
@@ -69,7 +69,7 @@ def describe_saved(save: SaveEntry) -> SavedTensor:
 
 
 def name_saved(saves: list[SaveEntry]) -> Text:
-    """Return a phrase such as ```h`, which `mul` in line 4 saved at version 0``, with the first two of several."""
+    """Return a phrase such as ```h`, which `mul` in line 4 saved at version 0``; of several tensors, it names two."""
     phrases = dict.fromkeys(
         message(
             "`{name}`, which `{operation}` in line {line} saved at version {version}",

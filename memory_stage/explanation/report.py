@@ -54,8 +54,8 @@ class Report:
     def folded(self) -> list[tuple[ReportRow, ReportRow, int]]:
         """Return each group of equal rows, such as those of a loop, as its first row, its last row and their number.
 
-        All writes of layers in one line count as equal rows unless they made a saved tensor stale, and so do those of
-        optimizers.
+        All writes of layers in one line count as equal rows unless they made a saved tensor stale. The same applies to
+        writes of optimizers.
         """
         alike: dict[tuple[Any, ...], list[Any]] = {}
         for row in self.rows:
@@ -114,10 +114,10 @@ def _row(row: ReportRow) -> dict[str, Any]:
 
 
 def outcome(report: Report, failed: bool, shared: Text | None) -> Text | None:
-    """Return the verdict on a whole run: an error, extra bytes, or free writes, whichever applies first, or ``shared``.
+    """Return the verdict on a whole run: its error, otherwise its extra bytes, otherwise the verdict on its writes.
 
-    If no gradient was needed, every write is free, which says little. Then the verdict is ``shared`` if names share
-    memory.
+    If no gradient was needed, every write is free, which says little. In that case the verdict is ``shared`` if
+    names share memory.
 
     Args:
         failed: True if an error ended the run.

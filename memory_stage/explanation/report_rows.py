@@ -94,7 +94,7 @@ class ReportRow:
         number: the position in the program's order, from 1.
         op: the operation.
         where: the line that called it.
-        tensor: the tensor that it wrote; None for an error that no operation raised.
+        tensor: the tensor that it wrote; None if the tensor is unknown, or if backward or the program raised an error.
         before, after: the version of the storage before and after the operation.
         policy: the in-place policy in force.
         recorded: True if the history contains the operation.
@@ -164,7 +164,7 @@ class Totals:
     refused: int = 0
 
     def add(self, row: ReportRow) -> None:
-        """Add one row, unless it is an error that no operation raised."""
+        """Add one row, unless it is about an error of backward or of the program itself."""
         if row.verdict is Verdict.RAISES:
             return
         self.operations += 1

@@ -53,7 +53,7 @@ def show(
 
     Raises:
         TypeError: if ``source`` contains something other than memory events.
-        ValueError: if there are no events, more than 1,500, or they do not match the allocator's current state.
+        ValueError: if there are no events or more than 1,500, or if they do not match the allocator's current state.
     """
     events = events_of(source, device)
     if len(events) > MOST_EVENTS:
@@ -120,7 +120,7 @@ def _parts_of(say: str, event: MemoryEvent, totals: tuple[int, int]) -> tuple[st
         totals: the bytes allocated and the bytes reserved after the event.
 
     Returns:
-        Texts in alternation with names of amounts ("size", "total" or "asked"), the first and the last are texts.
+        Texts in alternation with names of amounts ("size", "total" or "asked"). The first and last parts are texts.
     """
     allocated, reserved = totals
     amounts = {

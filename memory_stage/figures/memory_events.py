@@ -85,7 +85,7 @@ def described(events: list[MemoryEvent], names: dict[str, int], start: tuple[int
 
     Args:
         events: the events, the oldest first.
-        names: a dict with the number of each name, to which the names of the events are added in their order.
+        names: maps each name to its number; the names that the events add are numbered in the order of the events.
         start: the bytes allocated and reserved before the first event. If they are not known, only blocks that appear
             in the events are counted.
     """

@@ -201,7 +201,7 @@ def _whole_numbers() -> Any:
 
 
 def look_of(number: int, is_rest: bool = False) -> dict[str, Any]:
-    """Return the colours and the hatch that ``number`` chooses, or those of the band for all other allocations."""
+    """Return the colours and the hatch of style ``number``; if ``is_rest``, those of the band for all other names."""
     colour = tokens()
     if is_rest:
         return {"facecolor": colour["tn"], "edgecolor": colour["node"], "hatch": "xx", "linewidth": 0.8}

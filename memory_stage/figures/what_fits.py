@@ -96,7 +96,7 @@ def show(
 
     Raises:
         ValueError: if a program's allocations do not follow the law, or there is nothing to choose from.
-        TypeError: if no tensor can have a dtype in ``dtypes``.
+        TypeError: if an entry of ``dtypes`` is not a dtype that a tensor can have.
     """
     if not (programs and batches and sizes and capacities):
         raise ValueError("what_fits.show takes at least one program, one batch, one size and one capacity")
@@ -226,7 +226,7 @@ def _kinds(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _name(data: dict[str, Any], kind: dict[str, Any]) -> str:
-    """Return the program's label; if there are several dtypes, with the first one."""
+    """Return the program's label, followed by the first dtype if there are several."""
     label: str = kind["label"]
     return said(message("{program} in {dtype}", program=label, dtype=data["dtypes"][0])) if "dtypes" in data else label
 

@@ -5,7 +5,7 @@
     Trainer(callbacks=[LightningExplanation()]).fit(module)
 
 ``with memory_stage.explain():`` around ``fit`` does the same. The callback is for programs that do not call ``fit``
-themselves, such as those of LightningCLI, whose callbacks are listed in a configuration file.
+themselves, such as programs of LightningCLI, which list their callbacks in a configuration file.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Language:
 
 
 def digest_of(text: str, context: str = "") -> str:
-    """Return the key of a text in a compiled catalogue, which is shorter than the text."""
+    """Return a short hash of a text and its context, the key of the translation in a compiled catalogue."""
     hashed = hashlib.blake2b(f"{context}\x04{text}".encode(), digest_size=4).digest()
     return base64.b64encode(hashed).decode().rstrip("=")
 

@@ -63,7 +63,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Cased:
-    """A text whose first letter is a capital if it begins a sentence, and small if it stands inside a sentence."""
+    """A text for the beginning of a sentence (with a capital letter) or for its middle; see :meth:`Language.cased`."""
 
     inner: Text
     capital: bool
@@ -81,7 +81,7 @@ def message(text: str, /, **values: Text | int) -> Message:
 
 
 def in_context(context: str, text: str, /, **values: Text | int) -> Message:
-    """Return the message ``text`` in one of its meanings: the context "notebook" makes a "cell" one of a notebook."""
+    """Return the message ``text`` in one of its meanings: in the context "notebook", a "cell" is a notebook's."""
     return Message(text, _as_texts(values), context=context)
 
 

@@ -1,4 +1,4 @@
-"""Wrap and pad texts for a terminal, in which a Chinese character takes two columns and needs no space to break at."""
+"""Wrap and pad texts for a terminal, where a Chinese character is two columns wide and a line may end after it."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Bystander(TorchFunctionMode):
         self.note: Callable[[Text], None] | None = note
         self._caller = Caller()
         self._process = os.getpid()
-        self._registered: set[int] = set()  # ids of threads that have this mode; a task may run in one of them
+        self._registered: set[int] = set()  # ids of threads that have this mode already; a pool may run a task in one
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         note = self.note
@@ -61,11 +61,11 @@ class Bystander(TorchFunctionMode):
             raise
 
     def call(self, frame: FrameType, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Call a function of torch for the frame ``frame``."""
+        """Call the function ``func`` of torch on behalf of its caller's frame, ``frame``."""
         return self._caller.call(frame, func, args, kwargs)
 
     def about(self, real: Any) -> Callable[..., Any]:
-        """Return a patch of the function ``real``, which runs a thread or a task of a pool."""
+        """Return a function that adds the mode and calls ``real``, a method that runs a thread or a pool's task."""
 
         def run(this: Any, *args: Any) -> Any:
             thread = threading.get_ident()
@@ -83,7 +83,7 @@ class Bystander(TorchFunctionMode):
 
 
 def places_of_threads() -> list[tuple[Any, str]]:
-    """Return the classes and the names of their methods that run functions in another thread."""
+    """Return the methods that run a function in another thread, each as its class and its name."""
     found: list[tuple[Any, str]] = [(threading.Thread, "_bootstrap_inner")]
     pools = sys.modules.get("concurrent.futures.thread")
     if pools is not None:

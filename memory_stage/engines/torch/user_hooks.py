@@ -3,7 +3,8 @@
 * A hook of a tensor is in a dict that the tensor shares with its node. While backward runs, each hook is replaced by
   one that calls the original and reports the call; afterwards the dict is restored. No hook and no tensor is kept
   alive.
-* The hooks of a layer are in a list that torch creates for its ``BackwardHook``. Observed hooks replace the entries.
+* The hooks of a layer are in a list that torch creates for its ``BackwardHook``. Each entry is replaced by an observed
+  hook.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class UserHooks:
                 self.note(x)
 
     def note(self, x: torch.Tensor) -> None:
-        """Record the dict of a tensor's hooks. The node uses it even after the tensor is freed or gets another node."""
+        """Record the dict of a tensor's hooks. The node uses the dict even if the tensor is freed or has a new node."""
         for hooks in (x._backward_hooks, getattr(x, "_post_accumulate_grad_hooks", None)):
             if not hooks:
                 continue
@@ -102,7 +103,10 @@ class UserHooks:
         return made
 
     def _before(self, x: Any, *others: Any) -> np.ndarray | None:
-        """Return a copy of the first gradient of a hook before it runs; empty if large, None if it is not observed."""
+        """Return a copy of the first gradient that a hook is about to get.
+
+        Return an empty array if the gradient is large, and None if the call is not recorded.
+        """
         mode = self._mode
         if not mode.is_open or threading.get_ident() != self._thread or not isinstance(x, torch.Tensor):
             return None

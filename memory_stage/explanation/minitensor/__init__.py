@@ -72,7 +72,7 @@ def explain(
 
 
 def _describe_other(framework: str) -> Text:
-    """Return the sentence of a report whose program uses another framework's tensors and none of minitensor's."""
+    """Return the sentence about a program that uses another framework's tensors and none of minitensor's."""
     return message(
         "The program uses {framework}, and this report covers only minitensor's operations. "
         "`memory_stage.explain(function, ...)` takes the same arguments and reports the operations of {framework}.",

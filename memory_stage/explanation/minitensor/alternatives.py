@@ -212,7 +212,7 @@ UNRECORDED: dict[str, tuple[Message, Text]] = {
 
 
 def for_refusal(reason: str, facts: Facts) -> str:
-    """Return advice for a refused operation; ``reason`` is the function of ``core.errors`` that made the error."""
+    """Return advice for a refused operation; ``reason`` names the function of ``core.errors`` that made the error."""
     return said(_for_refusal(reason, facts))
 
 

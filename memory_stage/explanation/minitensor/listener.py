@@ -62,7 +62,7 @@ class Listener(events.Subscription):
         self._shared = SharedMemory(MINITENSOR)
         self._pytorch = PytorchRefusals()
         self._taken: lost_saves.OverwrittenSaves | None = None
-        #: Maps the id of a node and the name of a stale saved tensor to the node, the row of the write, and the save.
+        #: Maps the id of a node and the name of a stale saved tensor to the node, the write's row number, and the save.
         self._stale: dict[tuple[int, str], tuple[weakref.ref[Node], int, SavedTensor]] = {}
         self._last_error = 0, ""  # the id and text of the last error that has a row
         for name, x in known:
@@ -307,7 +307,7 @@ class Listener(events.Subscription):
         self._add(site, "backward", None, verdicts=(Verdict.RAISES,), error=text, happened=said(happened), cause=cause)
 
     def ended(self, error: BaseException) -> None:
-        """Add a row for the ``error`` that ended the program, unless the operation that raised it has one."""
+        """Add a row for the ``error`` that ended the program, unless the error already has a row."""
         if not self._open or self._last_error == (id(error), str(error)):
             return
         user, traceback = None, error.__traceback__

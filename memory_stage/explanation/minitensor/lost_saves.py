@@ -1,4 +1,4 @@
-"""The saved tensors whose bytes a write overwrote or preserved, and those that it made stale."""
+"""Find the saved tensors that a write overwrote or made stale, and count the bytes that were preserved for them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _was_readable(storage: Storage, version: int) -> bool:
 
 
 def _saved_tensors_on(storage: Storage) -> Iterator[tuple[Node, int, Saved]]:
-    """Yield the tensors on ``storage`` that living nodes have saved: node, position in its ``saved``, entry there."""
+    """Yield the tensors on ``storage`` that living nodes saved: node, index in ``node.saved``, entry there."""
     for link in storage.savers or ():
         node = link()
         if node is None or node.saved is FREED or node.op is GUARD:

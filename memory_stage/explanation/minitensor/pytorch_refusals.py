@@ -1,9 +1,9 @@
 """Find the writes that minitensor accepts and PyTorch refuses, or after which PyTorch's backward raises.
 
 * PyTorch's functions save some tensors that minitensor's do not.
-* PyTorch refuses a write that reads a part of the memory that it writes. It compares the first and last addresses of
-  two tensors, and only if the elements of both have no gaps. It accepts two tensors with the same cells in the same
-  order, except in a write by index and in a scatter.
+* PyTorch refuses a write that reads a part of the memory that it writes. To find such a read, it compares the first
+  and last addresses of two tensors, but only if neither has gaps between its elements. It accepts two tensors with the
+  same cells in the same order, except in a write by index and in a scatter.
 * While gradients are recorded, PyTorch refuses to write one of several views that one function made, a view that was
   made while no gradients were recorded, and a tensor that was made in inference mode.
 
@@ -45,7 +45,7 @@ class SavedInPyTorch:
         asked: the key of the function in facts/learners.json.
         name: the function's name in PyTorch.
         inner: True if other functions of minitensor call this one, so that only calls by the program itself count.
-        unrecorded: True if minitensor's function reads such a tensor in an operation that it does not record.
+        unrecorded: True if minitensor's function reads one of these tensors in an operation that it does not record.
     """
 
     call: str
@@ -117,7 +117,7 @@ class PytorchRefusals:
         self._read: list[ArrayExtent] = []  # the arrays that this call has read so far
 
     def made(self, frame: FrameType, x: Tensor, inputs: tuple[Any, ...]) -> None:
-        """Note that an operation called from ``frame`` made ``x``. A larger function may run several operations."""
+        """Note that an operation called from ``frame`` made ``x``. One call of a function may make several tensors."""
         if not any(_is_pytorchs(each) for each in (x, *inputs)):
             return
         self._origins.made(x)
@@ -166,13 +166,13 @@ class PytorchRefusals:
             self._origins.viewed(x, op, base)
 
     def refuses_view(self, x: Tensor, recorded: bool, saved: Sequence[Tensor] = ()) -> Message | None:
-        """Return the reason why PyTorch would not write or reshape ``x`` in place, if ``x`` was made in such a way."""
+        """Return the reason in the origin of ``x`` why PyTorch would not write or reshape ``x`` in place; or None."""
         return self._origins.refuses(x, recorded, saved) if _is_pytorchs(x) else None
 
     def refuses(
         self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, copied: int, recorded: bool
     ) -> PytorchRefusal | None:
-        """Return the reason why PyTorch would refuse to write ``x`` by ``op``, or the backward after it; or None.
+        """Return the reason why PyTorch would refuse the write of ``x`` by ``op``, or would raise in backward; or None.
 
         Args:
             where: the cells, as in the event ``TensorWritten``.
@@ -254,7 +254,7 @@ class _Origin:
     """The way a tensor was made.
 
     Attributes:
-        several: the function that made it together with others, or "".
+        several: the function that made it together with other views, or "".
         unrecorded: True if it is a view that was made while nothing was recorded, and its base requires a gradient.
         inference: True if it was made in inference mode.
     """
@@ -325,7 +325,7 @@ class Origins:
         return None
 
 
-#: Writes that read a single number or read elements one after another. PyTorch does not check these.
+#: Writes that read a single number or read elements one after another. PyTorch does not check them for overlap.
 _UNCHECKED = frozenset({"fill_", "masked_fill_", "index_fill_", "masked_scatter_"})
 
 
@@ -355,18 +355,18 @@ class ArrayExtent:
         return self.dense and other.dense and self.begin < other.end and other.begin < self.end
 
     def is_equal(self, other: ArrayExtent) -> bool:
-        """True if PyTorch considers the two equal; it compares their ends and strides only."""
+        """True if PyTorch considers the two equal; it compares their first and last addresses and strides only."""
         return (self.begin, self.end, self.strides) == (other.begin, other.end, other.strides)
 
 
 def extents(inputs: Iterable[Any]) -> list[ArrayExtent]:
-    """Return the extents of the tensors among ``inputs``. A number has none."""
+    """Return the extents of the tensors among ``inputs``. A tensor that holds a scalar of numpy has none."""
     arrays = [each._array for each in inputs if isinstance(each, Tensor)]
     return [ArrayExtent.of(array) for array in arrays if not isinstance(array, np.generic)]
 
 
 def reads_a_part(x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, read: list[ArrayExtent]) -> bool:
-    """Return True if PyTorch refuses ``op``, which wrote the cells ``where`` of ``x``, because of its operands.
+    """Return True if PyTorch refuses ``op``, a write of the cells ``where`` of ``x``, because it reads a part of them.
 
     Args:
         read: the arrays that the same call has read before it wrote.
@@ -402,7 +402,7 @@ def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _remaining_part(array: Any, where: tuple[Any, ...]) -> Any:
-    """Return the part of an array that remains after the numbers and slices of an advanced index."""
+    """Return the part of an array that an advanced index selects by its numbers and slices, ignoring index arrays."""
     # A single True selects everything.
     where = tuple(each for each in where if np.ndim(each) or getattr(each, "dtype", None) != np.bool_)
     basic = tuple(each if not np.ndim(each) or isinstance(each, slice) else slice(None) for each in where)

@@ -37,7 +37,7 @@ class _Container:
 
     @property
     def name(self) -> str:
-        """The last part of the path: ``shadow`` for ``ema.shadow``, which its class names ``self.shadow``."""
+        """The last part of the path: ``shadow`` for ``ema.shadow``, because methods of ``ema`` use ``self.shadow``."""
         return self.path.rpartition(".")[2]
 
 
@@ -64,7 +64,7 @@ def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
 
 
 def _trained(variables: dict[str, Any]) -> Iterator[torch.Tensor]:
-    """Yield the parameters of modules that an optimizer updates, or that have a gradient."""
+    """Yield each parameter of a module if an optimizer updates the parameter or if it has a gradient."""
     optimizers = [each for each in variables.values() if isinstance(each, torch.optim.Optimizer)]
     updated = {id(p) for each in optimizers for group in each.param_groups for p in group["params"]}
     for module in [each for each in variables.values() if isinstance(each, torch.nn.Module)]:
@@ -179,7 +179,7 @@ def _assignments_before(text: ProgramText, statement: ast.stmt) -> list[ast.Assi
 
 
 def _reads(expression: ast.AST, names: set[str]) -> bool:
-    """Return True if an expression reads one of these variables; an index or a gradient does not count."""
+    """Return True if an expression reads one of these variables, except in an index or before ``.grad``."""
     if isinstance(expression, ast.Name):
         return expression.id in names
     if isinstance(expression, ast.Attribute) and expression.attr == "grad":

@@ -113,7 +113,8 @@ def diagnose_readonly(writes: Mapping[tuple[int, int], str], lines: Lines) -> li
     """Return a fault for each line that made a tensor on read-only memory of NumPy or Python, if a line wrote into it.
 
     Args:
-        writes: maps the index of the line that shared the memory, and that of the line that wrote it, to the operation.
+        writes: maps two indices into ``lines``, of the line that shared the memory and of the line that wrote into it,
+            to the operation that wrote.
     """
     by_sharing: dict[int, list[tuple[ProgramLine, str]]] = {}
     for (sharing, writing), operation in writes.items():
@@ -158,10 +159,11 @@ def _readonly_fault(made: ProgramLine, written: list[tuple[ProgramLine, str]]) -
 
 
 def diagnose_repeated(writes: Mapping[tuple[int, int], str], lines: Lines) -> list[Fault]:
-    """Return a fault for each line that changes an array through a tensor whenever the program reads the array.
+    """Return a fault for each line that changes an array, through a tensor, each time that the program reads the array.
 
     Args:
-        writes: maps the index of the line that shared the memory, and that of the line that wrote it, to the operation.
+        writes: maps two indices into ``lines``, of the line that shared the memory and of the line that wrote into it,
+            to the operation that wrote.
     """
     return [
         _repeated_fault(lines[sharing], lines[writing], operation) for (sharing, writing), operation in writes.items()

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
         arguments: the arguments of the command line after the word ``explain``.
 
     Returns:
-        The exit status: the program's, 3 if it is 0 and gradients were silently wrong, or 2 if it could not be run.
+        The exit status of the program; 3 if that is 0 and gradients were silently wrong; 2 if the program did not run.
     """
     options = _options().parse_args(arguments)
     if options.stage and rank_words():
@@ -224,6 +224,6 @@ class WindowOfFault:
 
 
 def culprit(fault: Fault) -> ProgramLine:
-    """Return the line at which the stage of a fault opens: the first that overwrites, or else the last one."""
+    """Return the line at which the stage of a fault opens: the first that overwrites, or else the last one of all."""
     writing = [each.line for each in fault.evidence if each.is_culprit]
     return writing[0] if writing else fault.evidence[-1].line

@@ -39,7 +39,7 @@ def fixes_of_cut_history(refused: RefusedStatement) -> list[Fix]:
 
 
 def _joined(refused: RefusedStatement, node: ast.expr) -> str:
-    """Return the call of ``torch.stack`` that joins a list of results, if each is known to be one number; or ""."""
+    """Return the call of ``torch.stack`` that joins a list of results; "" unless each is known to be one number."""
     if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
         return ""
     given = node.args[0]

@@ -47,7 +47,7 @@ _REASONS: dict[tuple[str, str], Text] = {
     ("native_batch_norm", "input"): message("The gradient of a normalization is computed from its input."),
 }
 
-#: Maps the names of nodes whose operation has another name in the table to that name.
+#: Maps the name of a node to the name of its operation in ``_REASONS``, if the two names differ.
 _ALIASES = {"_softmax": "softmax", "_log_softmax": "log_softmax", "t_mm": "mm", "cudnn_convolution": "convolution"}
 
 
@@ -69,7 +69,7 @@ def names_in_table(operation: str, role: str) -> tuple[str, str]:
 
     Args:
         operation: the function of Paddle, such as ``multiply``.
-        role: the saved tensor as the table of saved tensors names it, such as ``in 0`` or ``out 0``.
+        role: the saved tensor as ``memory_stage.engines.paddle.saved_table`` names it, such as ``in 0`` or ``out 0``.
     """
     name, arguments = _OF_PADDLE.get(operation.removesuffix("_"), (operation.removesuffix("_"), ("self", "other")))
     kind, _, path = role.partition(" ")
@@ -103,7 +103,7 @@ def reason(operation: str, attribute: str) -> Text:
 
 
 def is_read(operation: str, attribute: str, node: object) -> bool:
-    """Return False for a saved tensor that backward does not read: running statistics in training, and biases."""
+    """Return False for a saved tensor that backward does not read: running statistics in training, or a norm's bias."""
     if operation in ("native_batch_norm", "cudnn_batch_norm", "batch_norm") and attribute.startswith("running_"):
         return not getattr(node, "_saved_training", True)
     return not (attribute == "bias" and operation.endswith("_norm"))

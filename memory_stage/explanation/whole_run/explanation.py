@@ -156,7 +156,7 @@ class Explanation:
         """Return the explanation as text, for one screen.
 
         Args:
-            with_harmless: list the lines that write in place and are in no fault, too.
+            with_harmless: if True, also list the lines that write in place and are in no fault.
         """
         return self.text_of(self.faults, self.unseen, self.harmless if with_harmless else ())
 

@@ -1,6 +1,6 @@
 """A fault of a program, and the edits that mend it.
 
-Their sentences are messages, which are rendered in the language of the report when the object is made.
+The sentences of a fault are messages. They are rendered in the language of the report when the fault is made.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
 
 @dataclass(frozen=True)
 class _Border:
-    """The place where the graph of a backward pass reads a result of an earlier graph, which is freed.
+    """The place where the graph of a backward pass reads a result of an earlier graph that has been freed.
 
     Attributes:
         source: the node that made the result.
@@ -118,7 +118,7 @@ def _border(
 
 
 def _diagnose_border(border: _Border, names: ProgramNames, frames: list[FrameType]) -> Fault | None:
-    """Return the fault of the variable that carries the freed graph into the new one; None if none is found."""
+    """Return the fault of the variable that carries the freed graph into the new one; None without such a variable."""
     if is_fed_back(ProgramText(border.asking.file), names.with_node(border.source)):
         return _carried(names, border)
     kept = names.first_with_node(border.source)
@@ -134,7 +134,7 @@ def _diagnose_border(border: _Border, names: ProgramNames, frames: list[FrameTyp
 
 
 def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
-    """Return the nodes behind the variable from which the line ``freed``, in the same function, ran backward."""
+    """Return the nodes behind the variable on which ``freed``, a line of the innermost frame, called ``backward``."""
     statement = ProgramText(freed.file).statement_at(freed.number)
     name = "" if statement is None else differentiated(statement)
     frame = frames[0] if frames else None
@@ -144,7 +144,7 @@ def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
 
 
 def _kept_in_list(name: str, border: _Border) -> Fault:
-    """Return the fault of a list that still holds results of an earlier iteration, whose graph is freed."""
+    """Return the fault of a list that still holds results of an earlier iteration although their graph is freed."""
     text = ProgramText(border.asking.file)
     edits = text.insert_after(text.statement_at(border.asking.number), f"{name}.clear()")
     verdict = message(
@@ -205,7 +205,7 @@ def _fixes_of_second_pass(
     Args:
         freed: the line of the first pass, which freed the graph.
         asking: the line of the second pass.
-        is_shared: True if the two passes start from different variables of one graph.
+        is_shared: True if another line ran the first pass, from a variable that still exists.
     """
     text = ProgramText(asking.file)
     statement, repeated = text.statement_at(asking.number), text.statement_at(made.number)
@@ -222,7 +222,7 @@ def _fixes_of_second_pass(
 
 
 def _reader_in_loop(text: ProgramText, made: ast.Assign, asking: ast.stmt) -> ast.stmt | None:
-    """Return the first statement that reads a name assigned by ``made``, in a loop after ``made`` around ``asking``."""
+    """Return the first reader of a name that ``made`` assigns, in a loop after ``made`` that contains ``asking``."""
     for loop in text.loops_around(asking.lineno):
         if made.lineno < loop.lineno:
             return next((each for each in loop.body if assigned_names(made) & names_in(each)), None)
@@ -230,7 +230,7 @@ def _reader_in_loop(text: ProgramText, made: ast.Assign, asking: ast.stmt) -> as
 
 
 def _one_pass(text: ProgramText, freed: ProgramLine, asking: ast.stmt) -> tuple[Fix, ...] | None:
-    """Return the fix that adds two losses, if one block differentiates both without an optimizer's step in between."""
+    """Return the fix that adds two losses; None unless one block differentiates both without a step in between."""
     first = text.statement_at(freed.number) if freed.file == text.file else None
     block = text.block_of(asking)
     if first is None or first not in block or block.index(asking) < block.index(first):

@@ -1,4 +1,4 @@
-"""Find the graphs that a function keeps alive in its variables, and in attributes of objects that it reaches."""
+"""Find the graphs that a function keeps alive in its variables, or in attributes of objects that it can reach."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memory_stage.messages import message
 from memory_stage.recorder.reachable_tensors import local_variables
 from memory_stage.watch.lines import Lines
 
-#: The number of nodes that a search reads in about the time of one watched operation.
+#: The number of nodes that a search can read in about the time that one watched operation needs.
 WALKED_PER_OPERATION = 4
 
 
@@ -79,7 +79,7 @@ class FunctionLeaks:
 
 
 def _growing(frame: FrameType, files: set[str]) -> tuple[str, ...]:
-    """Return the variables and attributes to which a function adds and whose graphs no line of ``files`` needs."""
+    """Return the variables and attributes to which a function adds, if no line of ``files`` needs their graphs."""
     code = frame.f_code
     texts = {file: ProgramText(file) for file in sorted(files | {code.co_filename})}
     function = texts[code.co_filename].function_at(frame.f_lineno)

@@ -1,4 +1,4 @@
-"""Diagnose variables that keep one tensor, or one memory, several times where the program means several tensors."""
+"""Diagnose variables that refer several times to one tensor or one memory, although several tensors are meant."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GRADIENT = message(
 def diagnose_gradients(
     variables: dict[str, Any], file: str, is_tensor: Callable[[Any], bool], passes: set[tuple[str, int]]
 ) -> list[Fault]:
-    """Return a fault for each variable that keeps one gradient twice, or keeps a gradient that a later pass changed.
+    """Return a fault for each variable that refers to one gradient twice, or to a gradient that a later pass changed.
 
     Args:
         passes: files and lines of the backward passes.

@@ -18,7 +18,7 @@ from memory_stage.watch.lines import ProgramLine
 
 FEWEST_ITERATIONS = 3
 
-#: How many levels of attributes and dicts are searched for lists, and the largest number of entries of such an object.
+#: Lists are searched in this many levels of attributes and dicts, and in objects with at most this many entries.
 DEPTH, MOST_ENTRIES = 3, 64
 
 _REASON = message(
@@ -89,7 +89,7 @@ def _collector_of(node: ast.AST) -> ast.expr | None:
 
 
 def _is_plain(path: ast.AST | None) -> bool:
-    """Return True if a path has only names, attributes and constant keys, and neither calls nor other indices."""
+    """Return True if a path consists of a name, attributes and constant keys, without calls or other indices."""
     while isinstance(path, (ast.Attribute, ast.Subscript)):
         if isinstance(path, ast.Subscript) and not isinstance(path.slice, ast.Constant):
             return False
@@ -132,7 +132,7 @@ def diagnose_local(graphs: HeldGraphs, text: ProgramText, function: ast.AST, nam
     """Return a fault if a local variable of a function that is still running holds the graphs of several iterations.
 
     Args:
-        name: the variable, or the path of attributes; the program must only report its value.
+        name: the variable, or the path of attributes. The program must not use its value except to report it.
     """
     if graphs.is_tensor(value):
         return _diagnose_sum(graphs, text, name, value, function) if graphs.holds_graph(value) else None
@@ -145,7 +145,7 @@ def _diagnose_sum(
     """Return a fault if a variable is the sum of results of several iterations with their graphs.
 
     Args:
-        function: the function that is still running; None for a variable that is left at the end of the program.
+        function: the function that is still running; None for a variable that exists at the end of the program.
     """
     nodes = text.statements() if function is None else ast.walk(function)
     statements = [each for each in nodes if isinstance(each, ast.stmt) and grows(each, name)]
@@ -185,7 +185,7 @@ def _amounts(nbytes: int, count: int) -> dict[str, Any]:
 def _without_graph(
     text: ProgramText, statement: ast.stmt, name: str, value: Any, function: ast.AST | None
 ) -> tuple[Edit, ...]:
-    """Return the edits that let a statement add a number or, if other code may need a tensor, a detached tensor."""
+    """Return the edits with which a statement adds a number, or a detached tensor if other code may need a tensor."""
     is_seen = not name.isidentifier() or text.has(rf"\b{name}\.") or _is_returned(function, name)
     number = ".item()" if math.prod(value.shape) == 1 and not is_seen else ".detach()"
     if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
@@ -223,7 +223,7 @@ def grows(statement: ast.AST, name: str) -> bool:
 
 
 def _reads(expression: ast.AST, path: str) -> bool:
-    """Return True if an expression contains a path: a name with any attributes and indices."""
+    """Return True if an expression contains ``path``, a name with attributes and indices or without any."""
     parts = [each for each in ast.walk(expression) if isinstance(each, (ast.Name, ast.Attribute, ast.Subscript))]
     return any(ast.unparse(each) == path for each in parts)
 
@@ -267,14 +267,14 @@ def _diagnose_list(
 
 
 def parts_of(entry: Any) -> list[Any]:
-    """Return the values of a tuple, list or dict; a list with the entry itself for anything else."""
+    """Return the values of a tuple, list or dict; for any other entry, return a list of the entry itself."""
     if type(entry) is dict:
         return list(entry.values())
     return list(entry) if type(entry) in (tuple, list) else [entry]
 
 
 def _display_parts(expression: ast.expr, entry: Any) -> list[tuple[ast.expr, Any]]:
-    """Return the expressions that made the parts of an entry, each with its part."""
+    """Return the parts of an entry, each after the expression that made it."""
     if not isinstance(expression, (ast.Tuple, ast.List, ast.Dict)):
         return [(expression, entry)]
     parts = expression.values if isinstance(expression, ast.Dict) else expression.elts

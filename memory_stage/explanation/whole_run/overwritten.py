@@ -48,7 +48,7 @@ class _Saved:
 
 
 def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: FrameType) -> Fault | None:
-    """Return the fault behind an error of torch that a tensor was modified in place, or None if it is another error."""
+    """Return the fault behind torch's error about a tensor that was modified in place; None for any other error."""
     if MESSAGE not in str(error) and DETACHED not in str(error):
         return None
     shape, now, expected = versions_in(str(error))
@@ -143,7 +143,7 @@ def _kept_by_hook(
 
 
 def _unpacked_in(error: BaseException) -> Iterator[torch.Tensor]:
-    """Yield the saved tensors that the functions behind an error were about to unpack."""
+    """Yield the saved tensors that the functions in an error's traceback were about to unpack."""
     traceback = error.__traceback__
     while traceback is not None:
         for value in list(traceback.tb_frame.f_locals.values()):
@@ -253,7 +253,7 @@ def _fault(
 
 
 def _names_another_result(watch: WatchedRun, names: ProgramNames, assigned: str, made: _Saved) -> bool:
-    """Return True if the line that made ``made`` assigned the name to another of its results."""
+    """Return True if the line that made ``made`` gave the name ``assigned`` to another result."""
     for name, x in names.all_tensors():
         node = node_of(x) if name == assigned else None
         if node is not None and torch._C._storage_address(x) != torch._C._storage_address(made.tensor.data):
@@ -265,7 +265,7 @@ def _name_at_writing(assigned: str, name: str, writers: Sequence[ProgramLine]) -
     """Return the name that the writing lines use for a result.
 
     Args:
-        assigned: the name that the line which made the result assigned, or "".
+        assigned: the name that is assigned in the line that made the result, or "".
         name: the name in the frames that called backward, or "".
         writers: the lines that wrote into the result.
     """

@@ -124,7 +124,7 @@ def _words_for(lost: OverwrittenValue, operation: str) -> Text:
 
 
 def _saving(lost: OverwrittenValue, operation: str, saved_by: str) -> Text:
-    """Return a phrase about an operation that saved a tensor which ``saved_by`` saved, too."""
+    """Return a phrase about an operation that saved the same tensor as ``saved_by``."""
     if lost.attribute:
         return message(
             "`{operation}` keeps {tensor} as `{attribute}`",

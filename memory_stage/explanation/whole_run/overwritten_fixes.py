@@ -92,8 +92,8 @@ def _fix_step(watch: WatchedRun, lost: OverwrittenValue, frames: list[FrameType]
 def _fix_by_earlier_backward(lost: OverwrittenValue, text: ProgramText) -> Fix | None:
     """Return the fix that moves a backward pass before the step, and restricts it to another optimizer's parameters.
 
-    Without the restriction, its gradients would be added to those that the step uses. Only calls of ``zero_grad`` may
-    lie between the two, because the step could change the result of any other statement.
+    Without the restriction, the pass would add to the gradients that the step uses. Only calls of ``zero_grad`` may be
+    between the step and the pass, because the step could change the result of any other statement.
     """
     step, asking = text.statement_at(lost.written_in[0].number), text.statement_at(lost.asked_in.number)
     if step is None or asking is None or lost.asked_in.file != text.file:

@@ -1,6 +1,6 @@
 """Diagnose a backward pass of Paddle: one that fails, and one that computes wrong gradients without an error.
 
-The log of Paddle's calls and the table of saved tensors say which tensors the nodes of its graph saved.
+The log of Paddle's calls and the table of saved tensors say which tensors the nodes of a graph saved.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _overwritten(
 
 
 def _is_stale(run: WatchedPaddleRun, version: str, value: Any) -> bool:
-    """Return True for a tensor whose graph needs a tensor that was overwritten without a version."""
+    """Return True for a tensor whose graph needs a tensor that was overwritten unnoticed by Paddle."""
     if not run.calls.is_tensor(value):
         return False
     return any(_unnoticed_writers(run, saved) for saved in saved_states(run, version, [value]))
@@ -224,7 +224,7 @@ def _freed(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> Fault |
 
 
 def _kept_state(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> tuple[ProgramLine, str, Fix] | None:
-    """Return the line that reads an attribute which carries a freed graph, the attribute, and the fix; or None."""
+    """Find the attribute that carries a freed graph: return the line that reads it, its path and the fix; or None."""
     new = [node for node in logged_nodes(run, roots) if node.line]
     if not new:
         return None

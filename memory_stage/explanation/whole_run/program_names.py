@@ -43,7 +43,7 @@ class ProgramNames:
         return named_tensors.shortest(used or found)
 
     def is_trained(self, x: torch.Tensor) -> bool:
-        """Return True if a leaf that requires a gradient has the memory of ``x``."""
+        """Return True if a leaf that requires a gradient uses the storage of ``x``."""
         address = torch._C._storage_address(x)
         return any(address_of(each) == address and _is_trained(each) for _, each in self._found)
 

@@ -16,7 +16,7 @@ class ProgramText:
     """The source of one file.
 
     Args:
-        file: the name that Python gives the file, or a cell of a notebook.
+        file: the name of a file, or the name that Python has given a notebook's cell, as in ``co_filename``.
     """
 
     def __init__(self, file: str) -> None:

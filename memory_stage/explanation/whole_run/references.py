@@ -1,4 +1,4 @@
-"""Diagnose a state dict that refers to the parameters which the program restores from it."""
+"""Diagnose a state dict that refers to the module's own parameters, so that loading the dict restores nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StateDicts:
     def __init__(self, watch: WatchedRun, collector: FaultCollector) -> None:
         self._watch, self._collector = watch, collector
         self._patches = Patches()
-        #: For each module, how many backward passes had run at its last call of ``state_dict``, and the line.
+        #: For each module, how many backward passes had run at its last call of ``state_dict``, and the call's line.
         self._taken: weakref.WeakKeyDictionary[torch.nn.Module, tuple[int, ProgramLine]] = weakref.WeakKeyDictionary()
 
     def subscribe(self) -> None:

@@ -1,7 +1,7 @@
-"""Diagnose an error with which a framework refuses a statement: a leaf, a view, an overlap, a stride.
+"""Diagnose an error with which a framework refuses a statement, because of a leaf, a view, an overlap or a stride.
 
-Each rule has a part of an error message. It builds the fix from the statement that raised the error, or from the
-statement that made the tensor in question.
+Each rule applies to the errors whose message contains a certain text. The rule builds the fix from the statement that
+raised the error, or from the statement that made the tensor in question.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _fix_cast(refused: RefusedStatement) -> list[Fix]:
 def _wrap(
     refused: RefusedStatement, sentence: Text, functions: tuple[str, ...], pattern: str, owner: bool
 ) -> list[Fix]:
-    """Return the fix that wraps the owner or the first argument of the only call of these functions in a statement."""
+    """Return the fix that wraps the ``owner`` or the first argument of the statement's only call of ``functions``."""
     calls = [each for each in refused.nodes(ast.Call) if getattr(each.func, "attr", "") in functions]
     wrapped: ast.expr | None = None
     if len(calls) == 1:

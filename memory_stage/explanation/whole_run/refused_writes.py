@@ -40,7 +40,7 @@ def fix_leaf(refused: RefusedStatement) -> list[Fix]:
     fixes = [refused.fix(sentence, edits if is_alone else ())]
     function = refused.text.function_at(refused.line.number)
     is_argument = function is not None and target in {each.arg for each in function.args.args}
-    # A module keeps its parameters, and an update that makes a new tensor loses the leaf with its gradient.
+    # A module must keep its parameters, and an update that made a new tensor would lose the leaf and its gradient.
     can_be_new = target.isidentifier() and not is_argument and not is_update and not _INITIALIZING.search(source)
     rewritten = out_of_place(source) if can_be_new else ""
     if rewritten and len(statements) == 1:

@@ -1,4 +1,4 @@
-"""Sentences about a second backward pass through a freed graph, and the state that carries it, for every framework."""
+"""Sentences about a backward pass through a freed graph, and about a state that carries it, for every framework."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FREES = message("A backward pass frees the tensors that the operations saved, un
 
 
 def second_pass(asking: ProgramLine, freed: ProgramLine) -> Text:
-    """Return the verdict on a second pass through a graph, often of the same line in a loop."""
+    """Return the verdict on a second pass through a graph. One line in a loop may run both passes."""
     if asking == freed:
         return message("Line {line} runs backward again through a graph that it has already freed.", line=asking.number)
     return message(
@@ -57,7 +57,7 @@ def carrying(
 
 
 def carried_graph(value: Text, freed: ProgramLine, asking: ProgramLine) -> Text:
-    """Return the verdict on a value that carries a freed graph into another backward pass, often of the same line."""
+    """Return the verdict on a value that carries a freed graph into another pass, perhaps of the same line."""
     if asking == freed:
         verdict = message(
             "{value} carries the graph of the backward pass in line {freed} into the next one.",
@@ -115,7 +115,7 @@ def advise_one_pass(freed: ProgramLine, asking: ProgramLine) -> Text:
 def find_kept_state(reads: ProgramLine, names: Sequence[str]) -> tuple[str, Fix] | None:
     """Return the attribute that a line reads and that has a graph, and the fix that detaches it first; or None.
 
-    Only an attribute counts that the same file assigns outside ``__init__``.
+    The attribute has to be one that the same file assigns outside ``__init__``.
 
     Args:
         reads: the line that reads the state.

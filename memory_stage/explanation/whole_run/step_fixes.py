@@ -94,7 +94,7 @@ def repeat_forward(
 def _last_write(
     lost: OverwrittenValue, text: ProgramText, block: list[ast.stmt], step: ast.stmt
 ) -> tuple[ast.stmt, int]:
-    """Return the last statement of a block that overwrites the tensor before the backward pass, and the line in it."""
+    """Return the last statement of a block that overwrites the tensor before backward, and the line of the write."""
     before = [each.number for each in lost.written_in if each.file == text.file and each.number < lost.asked_in.number]
     found = [(each, line) for each in block for line in before if each.lineno <= line <= (each.end_lineno or 0)]
     return max(found, key=lambda each: each[1], default=(step, lost.written_in[0].number))
@@ -142,7 +142,7 @@ def fix_leaf_write(lost: OverwrittenValue) -> Fix:
 def _move_behind(lost: OverwrittenValue) -> tuple[Edit, ...]:
     """Return the edits that move the write behind the backward pass in the same block; () if it must not be moved.
 
-    Only calls of ``zero_grad`` or ``clear_grad`` may lie between the two, and the write may not use a gradient.
+    Only calls of ``zero_grad`` or ``clear_grad`` may be between write and pass, and the write must not use a gradient.
     """
     text = ProgramText(lost.asked_in.file)
     asking = text.statement_at(lost.asked_in.number)

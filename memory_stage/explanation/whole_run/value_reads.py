@@ -8,7 +8,7 @@ from typing import Any
 
 from memory_stage.explanation.whole_run.program_text import ProgramText, name_of
 
-#: Functions that keep no graph of their argument alive, and attributes that keep none of their owner.
+#: Functions that keep no graph of their argument alive, and attributes and methods that keep no graph of their object.
 _READERS = frozenset(("print", "float", "int", "str", "len", "round", "format", "isinstance", "repr", "bool"))
 _OWNER_READERS = frozenset(("item", "tolist", "detach", "detach_", "numpy", "append", "clear", "shape", "dtype"))
 _REPORTERS = frozenset(("info", "debug", "warning", "add_scalar", "write", "set_postfix", "set_description"))
@@ -45,7 +45,7 @@ class ValueReads:
         return self._is_reported(ast.parse(path, mode="eval").body, function)
 
     def _is_reported(self, target: ast.AST, function: ast.AST | None) -> bool:
-        """Return True if the program only reports the variable, attribute or list to which it assigns a value."""
+        """Return True if the program only reports the values of the variable, attribute or list ``target``."""
         while isinstance(target, (ast.Subscript, ast.Starred)):
             target = target.value
         if isinstance(target, (ast.Tuple, ast.List)):
@@ -125,7 +125,10 @@ class ValueReads:
         return all(self._is_harmless(each) for each in reads if isinstance(each.ctx, ast.Load))
 
     def _is_harmless_argument(self, call: ast.Call, argument: ast.AST) -> bool | None:
-        """Return True if a call only reports an argument, False if it may keep it, None if its result contains it."""
+        """Return True if a call only reports an argument, and False if the call may keep the argument.
+
+        None means that the result of the call may contain the argument, so that the caller has to follow the result.
+        """
         function, name = call.func, name_of(call.func)
         if isinstance(function, ast.Name) and name in _READERS:
             return True
@@ -144,7 +147,7 @@ class ValueReads:
         return self._is_parameter_reported(call, argument)
 
     def _is_parameter_reported(self, call: ast.Call, argument: ast.AST) -> bool:
-        """Return True if the functions of this name in the program only report the parameter that gets an argument."""
+        """Return True if the program's functions of this name only report the parameter that receives ``argument``."""
         name = name_of(call.func)
         functions = [each for each in self._nodes if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
         called = [each for each in functions if each.name == name]

@@ -212,7 +212,7 @@ def _is_view(value: ast.expr) -> bool:
 
 
 def _bound_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
-    """Return the names that a function binds or declares as variables from outside."""
+    """Return the names that a function binds, or declares as ``global`` or ``nonlocal``."""
     nodes = list(ast.walk(function))
     bound = {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
     declared = [name for each in nodes if isinstance(each, (ast.Global, ast.Nonlocal)) for name in each.names]
@@ -226,7 +226,7 @@ def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
 def _must_be_returned(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.stmt | None:
     """Return the last statement of a function, after which it has to return its argument ``name``.
 
-    None if ``name`` is no argument, or the function returns already.
+    Return None if ``name`` is not an argument, or if the function already has a ``return``.
     """
     if name not in _arguments(function) or any(isinstance(each, ast.Return) for each in ast.walk(function)):
         return None
