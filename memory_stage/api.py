@@ -170,7 +170,7 @@ class Stage:
 def save(path: str | os.PathLike[str], shown: Stage | None = None) -> None:
     """Write a stage, by default the latest, as one HTML file that loads nothing from other files or hosts.
 
-    An existing file is overwritten. Any browser opens the file, also from a disk.
+    An existing file is overwritten. Any browser can open the file without a server.
 
     Raises:
         ValueError: if there is no stage yet.
@@ -357,7 +357,7 @@ def compare(
     All variants start with the same random numbers and, if no policy is given, with the current policy. Both are
     restored at the end.
 
-    The verdict on a variant sums up the report of its in-place operations (free, copies 8 bytes, refused, stale).
+    The verdict on a variant sums up the report of its in-place operations, such as "copies 8 bytes" or "refused".
     Without in-place operations it names the variables that share memory.
 
     Args:
@@ -369,7 +369,7 @@ def compare(
         ignore, steps: as in :func:`record`, for each program.
         depth, language: as in :func:`record`.
         key: the label of the variant to open and its step, counted from 1; or only a step, of the variant that is
-            opened by default. That is the first variant whose key step (see :func:`record`) has the highest rank.
+            opened by default: the first variant whose key step (see :func:`record`) has the highest rank.
 
     Raises:
         SyntaxError: if a program cannot be compiled.
@@ -462,7 +462,7 @@ def explain(
         ImportError: without a function, if neither PyTorch nor Paddle is installed.
         TypeError: if there are arguments and no function.
         ValueError: if there is no such language.
-        Any error of the program, unless ``catch`` is True. Its attribute ``explained`` is then the report.
+        Any error of the program, unless ``catch`` is True. The attribute ``explained`` of the error is the report.
     """
     if function is None:
         if args or kwargs or catch:

@@ -5,6 +5,6 @@
 * :mod:`~memory_stage.engines.router` passes each question to the engine that its tensor, storage or node belongs to,
   and adds the engine of a framework once the program has imported the framework.
 
-To add an engine, add a module to this package: :mod:`~memory_stage.model`, :mod:`~memory_stage.sentences` and
-:mod:`~memory_stage.recorder` contain no code for a particular engine.
+To add an engine, add a module to this package and a line to ``FRAMEWORKS`` in the router. :mod:`~memory_stage.model`,
+:mod:`~memory_stage.sentences` and :mod:`~memory_stage.recorder` contain no code for a particular engine.
 """

@@ -196,7 +196,7 @@ class LeafGradient(NamedTuple):
 
 
 class FlightChange(NamedTuple):
-    """The bytes of gradients that backward has computed and not yet passed on grew by ``nbytes`` (negative: shrank).
+    """The total size of gradients that backward has computed and not yet passed on has changed by ``nbytes``.
 
     An engine that cannot observe these gradients does not emit this event.
     """

@@ -80,7 +80,7 @@ class FrameworkEngine:
 
 
 def view_of_array(array: np.ndarray, begin: int) -> StorageView:
-    """Describe an array on a shared storage that begins at the address ``begin``."""
+    """Describe how an array uses the shared storage at the address ``begin``."""
     offset = (array.__array_interface__["data"][0] - begin) // array.itemsize
     strides = [stride // array.itemsize for stride in array.strides]
     return StorageView(CellLayout(list(array.shape), strides, offset), array.dtype.name, False, True)

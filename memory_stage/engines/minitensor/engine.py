@@ -183,7 +183,7 @@ class MinitensorEngine:
         return peek(x)
 
     def gradient(self, x: Tensor) -> Tensor | None:
-        """Return the gradient, which the node of a leaf or the box of another tensor stores."""
+        """Return the gradient. It is stored in a leaf's node, or in the attribute ``box`` of another tensor."""
         node = peek(x)
         if type(node) is Leaf:
             return node.saved if isinstance(node.saved, Tensor) else None
@@ -265,14 +265,14 @@ class MinitensorEngine:
         return [host_array(flat[i : i + 1]).item() for i in cells]
 
     def writer(self, storage: Storage, version: int) -> str:
-        """Return the operation of the version from the log of writes."""
+        """Look up the operation that wrote the version in the log of writes."""
         found = write_that_made(storage, version)
         return "" if found is None else found[0]
 
     # ----- writes -----
 
     def written(self, x: Tensor, where: Any) -> CellLayout | np.ndarray:
-        """Return the cells of ``where``: None for all of ``x``, the overwritten array, or an advanced index."""
+        """Return the cells of ``where``, which is None (all of ``x``), the overwritten array, or an advanced index."""
         buffer = x._storage.buffer
         if isinstance(where, tuple):
             return _positions(x, buffer, where)
@@ -302,7 +302,7 @@ class MinitensorEngine:
         return node.inputs
 
     def moves_only(self, node: Node) -> bool:
-        """True for linear operations with a forward-mode rule, which are views and joins."""
+        """True for operations with a forward-mode rule, which are views, joins, and reads and writes at an index."""
         return node.op.jvp is not None
 
     def place(self, node: Node) -> tuple[CodeType, int]:

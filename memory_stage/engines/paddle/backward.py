@@ -214,7 +214,7 @@ class PaddleBackward:
     # ---------- end ----------
 
     def finish(self, error: BaseException | None) -> None:
-        """Emit the last events of a backward: it has returned, or it has raised ``error``."""
+        """Emit the last events of a backward that has returned or, if ``error`` is not None, has raised it."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()

@@ -145,7 +145,7 @@ class CallTracker:
         return found
 
     def sharing(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        """Run a function of DLPack, and record that its tensor shares its memory with another library."""
+        """Run a function of DLPack, and record that another library shares the memory of the tensor."""
         allocated = self._state.meter()
         result = function(*arguments, **keywords)
         if self._call is None and self._is_observing():

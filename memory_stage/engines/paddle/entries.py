@@ -23,8 +23,8 @@ class PaddleStorage:
 
     Attributes:
         copied: a copy of the cells, if only a node refers to the memory; None if the cells can be read at ``address``.
-        counts_over: the storage whose memory this one shares, if it is only a separate version counter, as for a tensor
-            from DLPack; otherwise None.
+        counts_over: if the entry is only a separate version counter, as for a tensor from DLPack, the storage whose
+            memory the entry shares; otherwise None.
         on_freed: the function to call when the entry is freed.
         is_borrowed: True if another library has allocated the memory, so that Paddle's meter does not count it.
         is_shared: True if DLPack has passed the address of the memory to or from another library, such as numpy.
@@ -70,9 +70,9 @@ class InferredSave:
     Attributes:
         what: the name of the tensor in the backward rule.
         version: the version of ``storage`` when the tensor was saved.
-        is_lost: True if a versioned write has overwritten at least one of its cells.
-        intact_version: the newest version of ``storage`` at which its cells are known to be unchanged. Other threads
-            raise versions without an event.
+        is_lost: True if a versioned write has overwritten at least one of the tensor's cells.
+        intact_version: the newest version of ``storage`` at which the tensor's cells are known to be unchanged. Other
+            threads increment versions without an event.
         is_unchecked: True if backward reads the tensor without comparing versions.
         is_inferred: True if the table says that the node saves it; False if the engine observed the save.
         tensor: a weak reference to the saved tensor.

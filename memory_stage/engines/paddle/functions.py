@@ -2,8 +2,8 @@
 
 A function passes the tensors that it saves to ``save_for_backward``, so the engine observes these saves and need not
 infer them. Paddle does not compare their versions. Python cannot ask a node for the context that its ``backward`` will
-get. Therefore the engine matches contexts and nodes by the saved tensors, or else by the name of the function and the
-order in which nodes run.
+get. Therefore the engine notes the context in ``save_for_backward``. For a function that saves no tensors, it finds the
+node by the name of the function and the order in which nodes run.
 """
 
 from __future__ import annotations
@@ -145,12 +145,12 @@ class CustomFunctions:
 
 
 def _is_versioned(x: Any, storage: PaddleStorage) -> bool:
-    """True if the version of ``x`` has risen since its last event. Paddle raises it if ``forward`` returns an input."""
+    """True if the version of ``x`` is higher than at its last event, as after a ``forward`` that returns an input."""
     return tensor_access.base_of(x) == storage.address and x._inplace_version() > storage.version
 
 
 def _describe_cut(function: str) -> Text:
-    """Return a sentence about a function that returns an input without a history."""
+    """Return a sentence about a function whose returned input gets no history from Paddle."""
     return message(
         "`{function}` returns an input that it marked with `mark_not_inplace`. Paddle gives this result no history, so "
         "backward ends there and computes no gradients before it.",

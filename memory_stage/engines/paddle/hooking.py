@@ -26,7 +26,7 @@ MOST_COPIED = 1 << 12
 
 
 def describe_ignored_answer(operation: str) -> Text:
-    """Return a sentence about a hook on the result of a custom function, whose returned gradient Paddle ignores.
+    """Return a sentence about a hook on a custom function's result. Paddle ignores the hook's answer.
 
     This is the behaviour of ``GradNodePyLayer`` in 2.6.2 and 3.3.1.
     """
@@ -74,7 +74,7 @@ def numbers(gradient: Any) -> np.ndarray | None:
 
 
 def before_and_after(before: np.ndarray, gradient: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of a gradient before and after a hook; those after it twice if there is no earlier copy."""
+    """Return the numbers of a gradient before and after a hook. Without an earlier copy, both are those after it."""
     after = tensor_access.copied(gradient)
     return (before, after) if before.shape == after.shape else (after, after)
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 #: A function that runs a patched function: ``runner(name, function, arguments, keywords)``.
 Runner = Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
-#: Maps a method of a tensor that calls no other operation to the name of its operation.
+#: The methods of a tensor that call no other operation, each with the name of its operation.
 _METHODS = {"_getitem_dygraph": "getitem", "_setitem_dygraph": "setitem"} | {
     name: name
     for name in (

@@ -5,7 +5,7 @@ Paddle passes each tensor to the hook before it saves the tensor. ``facts/paddle
 operation and records which arguments and results the hook gets. A recorded program runs without such a hook, because
 with a hook Paddle saves other tensors.
 
-The key of a row is an operation, a kind of node, and the kinds of its arguments. Its values are the saved tensors:
+There is a row for each operation, kind of node, and kinds of the operation's arguments. It lists the saved tensors:
 
 * ``in 0``: the tensor that is argument 0 (``in 0.2``: the third of the list that is argument 0)
 * ``out 0``: result 0
@@ -71,7 +71,7 @@ def _table() -> dict[str, Any]:
 
 @functools.cache
 def version_used(version: str) -> str:
-    """Return the version of the table for Paddle's ``version``: the newest that is not newer, or else the oldest."""
+    """Return the newest version in the table that is not newer than ``version``; the oldest if all are newer."""
     learned = sorted(_table()["versions"], key=_number)
     return ([each for each in learned if _number(each) <= _number(version)] or learned[:1])[-1]
 

@@ -233,7 +233,7 @@ class ShadowState:
         return found
 
     def separate_counter(self, x: Any) -> None:
-        """Give a tensor, which now shares another tensor's memory but kept its versions, a separate version counter."""
+        """Add a separate version counter for a tensor that now uses another tensor's memory but kept its version."""
         record = self.register(x)
         if record.memory.counts_over is None:
             record.memory = self._new_counter(x, record.memory)

@@ -71,9 +71,8 @@ class Backward:
             self._passes.append(passing)
             hooks = self.hooks.install()
         self._registry.backwards += 1
-        is_off_stack = (
-            mode.is_off_stack
-        )  # torch has taken the mode off its stack, but it must observe the program's hooks
+        # if torch has taken the mode off its stack, put it back, because the mode must observe the program's hooks
+        is_off_stack = mode.is_off_stack
         if is_off_stack:
             mode.__enter__()
             mode.is_off_stack = False

@@ -25,7 +25,7 @@ CAPTURED = message("Operations that a CUDA graph captures are not recorded, only
 
 
 def is_capturing() -> bool:
-    """True while torch captures the GPU's work as a CUDA graph, so that nothing may wait for the GPU."""
+    """True while torch captures the GPU's work as a CUDA graph. During this time nothing may wait for the GPU."""
     return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
 
 

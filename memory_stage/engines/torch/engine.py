@@ -7,7 +7,7 @@
 * ``node_hooks`` has the recorder's hooks, ``user_hooks`` the program's; ``monkeypatches`` patches functions of torch.
 * The subscription installs and removes all of these.
 
-The program imports torch before it imports these modules.
+These modules are imported only after the program has imported torch.
 """
 
 from __future__ import annotations
@@ -296,7 +296,7 @@ class TorchEngine(FrameworkEngine):
     # ----- nodes -----
 
     def role(self, node: NodeTag) -> protocol.Role:
-        """Return the role of the node: leaf or operation. A write through a view has one node in torch."""
+        """Return the role of the node. A write through a view has only one node in torch."""
         return node.role
 
     def name(self, node: NodeTag) -> str:

@@ -1,4 +1,4 @@
-"""Distinguish the frames of the program from those of torch and of the recorder, and imitate them for warnings."""
+"""Distinguish the program's frames from those of torch and the recorder, and imitate the program's for warnings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memory_stage.engines.torch.node_tags import UNKNOWN_PLACE
 _call: Any = lambda func, args, kwargs: func(*args, **kwargs)  # noqa: E731
 #: The code of a frame that imitates a frame of the program. Its name marks it in tracebacks.
 _IMITATION: CodeType = _call.__code__.replace(co_name="calling for the stage")
-#: The code of the function of torch that passes a call of a function written in Python to the mode.
+#: The code of torch's function that passes a call to the mode, if the called function is written in Python.
 _DISPATCH = torch.overrides.handle_torch_function.__code__
 _OWN = "memory_stage."
 

@@ -213,7 +213,7 @@ class Mode(TorchFunctionMode):
         if not (written or results or call.is_uncounted or inputs):
             return
         name = call.name
-        for x in written:  # emitted before the node is read, because a write through a view creates a new node
+        for x in written:  # before the node is read, because a write through a view creates a new node
             self.registry.record(x).current = x._version if self._is_own_history(x) else None
         targets = [x._base if x._is_view() and x._base.requires_grad else x for x in written]
         fresh = self._register_results(results, inputs, call)

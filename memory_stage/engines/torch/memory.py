@@ -4,8 +4,8 @@
   frees together with the storage in C++.
 * Bytes are read at their address, because ``t.numpy()`` would prevent the storage from being resized.
 * While backward still accumulates a gradient, the gradient's storage must not get a Python object, because torch would
-  then write the sum to new memory instead of adding in place. Until a backward ends, the storages that are registered
-  during it are identified by their addresses (:attr:`Memory.tensors`).
+  then write the sum to new memory instead of adding in place. If a storage is registered during a backward, a handle
+  has only weak references to its tensors (:attr:`Memory.tensors`) until the backward ends.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Memory:
         itemsize, dtype: the bytes and the dtype of a cell, which are those of the first tensor on the storage.
         counted: the bytes that the meter counts; 0 for borrowed memory.
         version: the version that was read last.
-        ref: a weak reference to torch's object.
+        ref: a weak reference to torch's Python object for the storage.
         tensors: weak references to the tensors on the storage, until ``ref`` is set.
         savers: weak references to the saved tensors on the storage (:class:`~memory_stage.engines.torch.saved.Entry`).
         exported: True if another library has the address of the storage.
@@ -205,7 +205,8 @@ _DRAWN = frozenset((
     "uint16", "uint32", "uint64", "uint8",
 ))  # fmt: skip
 
-#: Maps the address of a second object for a storage to the cell of the original storage at which its memory begins.
+#: If torch has two objects for overlapping memory: maps the address of the second one to the cell of the first storage
+#: at which the memory of the second one begins.
 shifts: dict[int, int] = {}
 
 

@@ -1,6 +1,6 @@
 """Patch functions of torch during a recording, so that the program runs as if it were not recorded.
 
-* ``torch.compile``: the mode is off the stack while compiled code runs, because torch would compile the mode, too.
+* ``torch.compile``: the mode is off the stack while compiled code runs, because torch would also compile the mode.
 * ``torch.jit.trace``: the mode is off the stack while code is traced, because torch reads names from the frames around
   an operation.
 * Scripted functions: a call is reported as not recorded.
