@@ -10,8 +10,8 @@ import re
 
 from memory_stage.messages import Text, message
 
-#: A function may be followed by the number of its running call: ``x in f (2)``. A key of a dict may contain " in ", but
-#: then it is in quotes.
+#: The name of a function may be followed by the number of its running call: ``x in f (2)``. The key of a dict may also
+#: contain " in ", but the key is in quotes.
 _LOCAL = re.compile(r"(.+) in ([^'\" ]+(?: \(\d+\))?)")
 _SLOT = re.compile(r"(.+) of (.+)")
 _PARAMETER = re.compile(r"parameter (\d+)")

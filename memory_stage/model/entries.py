@@ -29,9 +29,9 @@ class StorageEntry:
     event: Event
     step: int  # the step that made the storage; -1 if it existed before the first step
     counted: int = 0  # the bytes of the storage that the meter counts
-    #: None for a storage. If this entry is only another version counter for a storage, the entry of that storage.
+    #: The entry of the storage, if this entry is only another version counter for it; None if this entry is a storage.
     over: StorageEntry | None = None
-    ref: Any = None  # a weak reference to that version counter
+    ref: Any = None  # a weak reference to the version counter, if this entry is one
     seen_by_tensor: bool = False
     freed: bool = False
     aliases: dict[int, TensorEntry] = field(default_factory=dict)  # tensors and numpy arrays on the storage, by id
@@ -45,7 +45,7 @@ class StorageEntry:
 
     @property
     def root(self) -> StorageEntry:
-        """The entry that the trace shows: this one or, for a version counter, that of the storage with the memory."""
+        """The entry that the trace shows: for a version counter, the entry of its storage; otherwise this entry."""
         return self if self.over is None else self.over
 
     @property
@@ -61,7 +61,7 @@ class StorageEntry:
     def label(self, text: Text) -> None:
         """Set the text that describes the purpose of a storage without a name.
 
-        It becomes a text of the trace at the end of the recording.
+        At the end of the recording, the recorder renders the text in English.
         """
         self.event["label"] = text
 
@@ -114,7 +114,7 @@ class TensorEntry:
     holder: Text = ""  # a phrase for the object that refers to the tensor, while no name and no line does
     was_named: bool = False
     freed: bool = False
-    otherwise: bool = False  # True if the tensor's vocabulary names operations differently from the engine's events
+    otherwise: bool = False  # True if the program's names of operations differ from those in the engine's events
     run: int = 0  # the number of the execution of the statement that made the tensor
     step: int = -1  # the step with the tensor's event; -1 if the tensor existed before the first step
     event: Event = field(default_factory=dict)
@@ -157,10 +157,10 @@ class NodeEntry:
     of: TensorEntry | None = None  # the first tensor that had the node's value
     ref: Callable[[], Node | None] | None = None
     partial: bool = False  # True if the node's value covers only a part of its group's memory
-    # True for the node of a result of a layer's call with several results. The call's node is drawn in place of the
+    # True for the node of one result of a layer's call that returned several. The call's node is drawn in place of the
     # first result's node.
     represents_call: bool = False
-    # True for the node of such a call. Tensors have the values of the results' nodes, and no tensor that of this node.
+    # True for the node of such a call. No tensor has the value of this node, because each result has a separate node.
     inner: bool = False
     arrived: Any = None  # the sum of the gradients so far, as nested lists of numbers; None if they are too long
     dead: bool = False  # True after the node was freed

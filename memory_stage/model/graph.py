@@ -82,7 +82,7 @@ class Graph:
         return entry
 
     def _add_result(self, call: NodeEntry, node: Node, entry: TensorEntry) -> None:
-        """Add the node of one result of a layer's call. In place of the first result's node, the call's is drawn."""
+        """Add the node of one result of a layer's call. The call's node is drawn instead of the first result's node."""
         first = call.state is self.state_of(entry)
         added = self.add_node(node, entry, None if first else self._engine.name(node), call.reads, line=call.line)
         added.represents_call = True
@@ -103,9 +103,9 @@ class Graph:
                 break
 
     def _call_of(self, node: Node, entry: TensorEntry) -> NodeEntry | None:
-        """Return the node of a layer's call if ``node`` is the value of one of its several outputs.
+        """Return the entry of a layer's call if the call has several outputs and ``node`` belongs to one of them.
 
-        No tensor has the call itself as its value. It is drawn as the operation that made the first output.
+        No tensor has the value of the call's node. The call is drawn as the operation that made the first output.
         """
         parents = self._engine.parents(node)
         call = parents[0] if len(parents) == 1 else None
@@ -132,7 +132,7 @@ class Graph:
             self._tensors.join(x, entry, self._tensors.group_of(x, entry.storage))
 
     def _only_shows_group(self, node: Node, entry: TensorEntry) -> bool:
-        """True if no operation reported a node, and the node's value is only a view of a value of the group."""
+        """True if ``node``, for which no event arrived, only makes a view of a tensor in the group of ``entry``."""
         parents = [known for parent in self._engine.parents(node) if (known := self.entry_of(parent)) is not None]
         return self._engine.moves_only(node) and any(parent.state.group is entry.group for parent in parents)
 

@@ -59,7 +59,7 @@ class Ledger:
             node.ref = _none
 
     def update(self) -> None:
-        """Update the entries of all tensors: node, shape, required gradient. Find writes to shared memory."""
+        """Update the entries of all tensors: node, shape, need for a gradient. Find writes to shared memory."""
         for entry in list(self.tensors.entries.values()):
             self._update(entry)
         if self.journal.step >= 0:

@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import as_strided
 from memory_stage.engines.protocol import CellLayout, Engine, Key, Storage
 from memory_stage.trace import cells
 
-MOST_BYTES = 1 << 20  # of a longer storage, only the cells that the trace shows are compared
+MOST_BYTES = 1 << 20  # of a larger storage, only the cells that the trace shows are compared
 
 
 class SharedMemory:
@@ -61,7 +61,7 @@ class SharedMemory:
     def storages(self) -> list[Storage]:
         """Return the shared storages, and those that stopped being shared since the last call.
 
-        The latter are compared once more, because one line may make an array, write it and free it.
+        Storages of the second kind are compared once more, because one line may make an array, write it and free it.
         """
         found = self._engine.shared_storages()
         keys = {self._engine.key(storage) for storage in found}

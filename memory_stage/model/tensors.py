@@ -69,7 +69,7 @@ class Tensors:
         group.members[key] = storage.aliases[key] = entry
         self.touched[group] = None
         entry.event = event = {"do": "tensor", "id": entry.id, "storage": storage.id, **entry.properties}
-        # A tensor without an operation, on a storage from before the first step, existed before that step, too.
+        # If no operation made the tensor, and its storage existed before the first step, then the tensor also did.
         existed = storage.root.step < 0 <= journal.step and not op
         (journal.before if existed else journal.events).append(event)
         entry.step = -1 if existed else journal.step
@@ -161,7 +161,10 @@ class Tensors:
             self.name_group(entry)
 
     def name_group(self, entry: TensorEntry) -> None:
-        """Label a tensor's group, and those of its states that have no name yet, with the tensor's first name."""
+        """Label a tensor's group and its states with the tensor's first name, if the group has no label yet.
+
+        Of the states, only those of the running step are labelled or, for a leaf, all of them.
+        """
         group = entry.group
         if not group.label:
             group.label = entry.short_name

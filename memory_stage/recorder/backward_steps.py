@@ -33,7 +33,7 @@ def record_entry(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry 
     value = ledger.graph.entry_of(node)
     text = cells.gradient_text(gradient)
     if value is not None and value.op == "leaf":
-        # The tensor was a leaf until it got another shape or dtype under ``no_grad``, and another leaf replaced it.
+        # This node was a tensor's leaf until the tensor was reshaped or cast under ``no_grad`` and got a new leaf node.
         value.op = ledger.engine.name(node)
     if value is not None and value.drawn:
         ledger.journal.events.append({"do": "run", "node": value.drawn})
@@ -80,7 +80,7 @@ def record_hook(
 def record_visit(
     ledger: Ledger, node: Node, gradient: np.ndarray, sent: Sequence[tuple[Node, np.ndarray]] | None
 ) -> None:
-    """Record that the backward function of ``node`` has run and ``sent`` gradients; None if these are unknown."""
+    """Record that the backward function of ``node`` has run, and the gradients that it ``sent``; None if unknown."""
     passed = next((fact for fact in reversed(ledger.journal.facts) if type(fact) is changes.Passed), None)
     if passed is None:  # the backward function is code of the program, whose statements were recorded as steps
         passed = changes.Passed(ledger.graph.entry_of(node), ledger.engine.name(node), "", [])

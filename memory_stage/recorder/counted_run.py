@@ -71,10 +71,10 @@ class CountedRun:
                 del self._turn_counts[: MOST_STATEMENTS // 2], self._turn_hooks[: MOST_STATEMENTS // 2]
 
     def window(self, node: int, last: int) -> tuple[int, int]:
-        """Return the numbers of the first and last statement of a part of the run.
+        """Return the numbers of the first and the last statement to record.
 
-        The part begins with the iteration of a loop in which the node was created. The loop is around the last
-        statement; of several such loops, it is the outermost one whose iteration is not too long.
+        The recorded part begins with an iteration of a loop around the last statement: the iteration in which the node
+        was created. Of several such loops, the outermost one is used whose iteration is not too long.
 
         Args:
             node: the number of the node; -1 if there is none.

@@ -34,7 +34,7 @@ class StatementHook:
     """The object whose method a program with hooks calls."""
 
     def reach(self, index: int, moment: str, value: Any = None) -> Any:
-        """Notify the listener and return ``value``, so that a function can pass the value that it returns to a hook."""
+        """Notify the listener and return ``value``, so that a hook can be inserted around the expression of a value."""
         if listener is not None:
             listener(index, moment, value)
         return value

@@ -1,9 +1,9 @@
 """Choose the key step, which a stage shows first, in print, and in pages without JavaScript.
 
-* The author may choose the key step. Otherwise, if backward raised an error, it is the write that made the saved tensor
-  stale. If backward raised none, it is the first step at which a write makes a saved tensor stale, is refused, or
-  changes the values of another name. Without such a step it is the last write, and without any write the last step
-  with the most names.
+* The author may choose the key step. Otherwise, if backward failed because of a stale saved tensor, it is the step in
+  which this tensor became stale. In all other cases it is the first step in which a write makes a saved tensor stale or
+  changes the values of another name, or in which an error is raised. Without such a step it is the last write, and
+  without any write the last step with the most names.
 * Of several variants, the stage first shows the one whose key step has the highest rank, or the first such variant.
 """
 

@@ -1,7 +1,7 @@
 """Find the names by which a program calls operations: ``x.T`` and ``reshape``, not ``permute`` and ``view``.
 
-Sentences use the name in the program's text if the vocabulary has that name and the expression is exactly this
-operation. Otherwise they use the vocabulary's name of the operation.
+Sentences use the name in the program's text if the program's vocabulary (Paddle's or PyTorch's) has that name and the
+expression is exactly this operation. Otherwise they use the name in the engine's event, translated into the vocabulary.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def run(
         flags: the flags for ``compile``. With ``PyCF_ALLOW_TOP_LEVEL_AWAIT`` the program may await at its top level, as
             a cell may.
         show_last: True to pass the value of a last expression to ``sys.displayhook``, as a notebook does.
-        functions: values whose Python functions are recorded, too, even if they are defined in other files.
+        functions: values whose Python functions are also recorded, including functions that are defined in other files.
         engine: the engine whose tensors are recorded; by default minitensor and the frameworks that the program
             imports.
         echo: True to print the program's output in addition to recording it in the steps.

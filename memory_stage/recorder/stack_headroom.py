@@ -12,7 +12,7 @@ class StackHeadroom:
     A program with infinite recursion then ends as it would without a listener, and the listener keeps working.
 
     Raises:
-        RecursionError: if the stack has not even room for a call of the program. The listener has not run then.
+        RecursionError: if no further call of the program fits on the stack. The listener has not run then.
     """
 
     CALLS = 200  # the number of nested calls that a listener may need, about five times as many as a recorder makes

@@ -30,7 +30,7 @@ from memory_stage.sentences import sentences
 
 MOST_TEXT = 2000  # the largest number of characters of printed text that one step shows
 MOST_EVENTS = 60_000  # the largest number of events of a recording, about 10 MB of a page
-# the largest number of events of one step; a picture of more takes seconds to draw and cannot be read
+# the largest number of events of one step; a picture of more events takes seconds to draw and cannot be read
 MOST_IN_A_STEP = 8_000
 # the largest number of characters of a recording: of its events as text, and of the printed text
 MOST_CHARACTERS = 20_000_000

@@ -2,8 +2,8 @@
 
 A step ends where the next statement of the same function begins, where a function is called or returns, and where an
 error is raised. Each error is recorded once, in the step that raised it. The tracer knows the program's position from
-its hooks (``instrument``). Where the program reaches no hook, as at the end of a ``with``, the tracer reads it from the
-frame that called the engine.
+its hooks (``instrument``). Where the program reaches no hook, as at the end of a ``with``, the tracer uses the position
+of the frame that called the engine.
 """
 
 from __future__ import annotations

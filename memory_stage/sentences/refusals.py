@@ -188,7 +188,7 @@ def _protected_leaf(done: FinishedStep, name: str) -> Text:
 
 
 def _find_tensor(done: FinishedStep, name: str) -> TensorEntry | None:
-    """Return the tensor that a variable of the top level, or else of the running function, names."""
+    """Return the tensor that ``name`` refers to: at the top level or else in the function with the statement."""
     entries = done.ledger.tensors.entries.values()
     names = (name, local_name(name, done.statement.function))
     return next((entry for each in names for entry in entries if each in entry.names), None)

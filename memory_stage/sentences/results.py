@@ -320,7 +320,7 @@ def raises_only(ops: list[Any]) -> list[Wrote]:
 def _subject(done: FinishedStep, fact: Operated) -> Text:
     """Return the program's expression that made a tensor if it is short, or else the operation."""
     text = done.statement.text
-    if _NO_OPERATION.match(text):  # in `x.clone().numpy()[0] = 5`, the expression before the index made the tensor
+    if _NO_OPERATION.match(text):  # as in `x.clone().numpy()[0] = 5`, in which the value `5` made no tensor
         return code(fact.called)
     if not done.partly and text and len(text) <= MOST_CODE and "`" not in text and done.statement.kind != "return":
         return quoted(text)

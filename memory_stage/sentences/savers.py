@@ -154,7 +154,7 @@ def spared_text(fact: Wrote) -> tuple[Text, ...]:
 
 
 def named_savers(savers: Iterable[NodeEntry | str]) -> tuple[Text, int]:
-    """Return the operations that saved, and their number."""
+    """Return a text for the operations that saved tensors, and the number of these operations."""
     texts = {str(text): text for text in map(_saver, savers)}
     named = list(texts.values())
     count = len(named)

@@ -117,7 +117,7 @@ def _views(done: FinishedStep, ops: list[Viewed]) -> Text:
 
 
 def _written_names(done: FinishedStep, writes: list[Wrote]) -> Text:
-    """Return ``4 storages: those of `net.weight`, `net.bias` and 2 more`` for the written storages."""
+    """Return ``4 storages, of `net.weight`, `net.bias` and 2 more`` for the written storages."""
     storages = list({fact.storage.id: fact for fact in writes}.values())
     names = [code(fact.tensor.names[0]) for fact in storages if fact.tensor.names]
     if not names:

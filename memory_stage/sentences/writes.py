@@ -157,7 +157,7 @@ def cells_text(storage: StorageEntry, cover: Cover) -> Text:
 
 
 def _describe_saved_first(subject: Text, fact: Wrote, cells: Text) -> Text:
-    """Describe an operation that saves the old bytes of the input that it overwrites, and the write."""
+    """Describe a write to an input whose old bytes the operation saved before."""
     values: dict[str, Text | int] = {
         "subject": subject,
         "size": bytes_message(sum(storage.nbytes for storage in fact.own)),
@@ -201,8 +201,8 @@ def _says_through(done: FinishedStep, fact: Wrote) -> bool:
 def _same_tensor(done: FinishedStep, fact: Wrote) -> Text:
     """Return a sentence with the other names of the written tensor.
 
-    These are the names that the statement does not mention. If it mentions all, they are the names other than the one
-    in the first sentence.
+    If the statement is an expression, these are the names that it does not mention. If it mentions all of them, or for
+    another statement, they are all names except the one in the step's first sentence.
     """
     names = fact.tensor.names
     if len(names) < 2 or any(named.tensor is fact.tensor for named in done.all(Named)):

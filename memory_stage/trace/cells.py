@@ -147,7 +147,7 @@ SIDES = range(4, 513)  # the lengths, in cells, that a side of an image may have
 WHOLE_SIDE = 16  # the largest number of cells of a side of an image that is shown whole; a larger image is sampled
 MOST_PICTURES = 8
 CHANNELS = (3, 4)  # the lengths of a last dimension that contains the colours of an image
-LEVELS = 254  # the number of grey levels, 1 to 255; level 0 is for values that are not finite
+LEVELS = 254  # grey levels go from 1 to 1 + LEVELS; level 0 is for values that are not finite
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class Raster:
         else:
             width = min(of[2], MOST_COLUMNS)
             sizes = 1, min(of[1], MOST // width), width
-        first = np.arange(sizes[0]) if outer else np.zeros(1, np.int64)  # the first images, each shown whole
+        first = np.arange(sizes[0]) if outer else np.zeros(1, np.int64)  # of several images, the first are shown
         picked = [first, *(_spread(n, most) for n, most in zip(sizes[1:], of[1:], strict=True))]
         a, b, c = (_places(at, dims) for at, dims in zip(picked, (outer, rows, columns), strict=True))
         return cls(a[:, None, None] + b[:, None] + c, of)

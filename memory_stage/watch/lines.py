@@ -101,7 +101,7 @@ class Lines:
             return number
 
     def __getitem__(self, number: int) -> ProgramLine:
-        """Return the line with an index."""
+        """Return the line with the index ``number``."""
         return self._lines[number]
 
     def files(self) -> set[str]:

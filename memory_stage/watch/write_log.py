@@ -65,7 +65,7 @@ class WriteLog:
         """Record a write.
 
         Args:
-            time: a number that grows with each write and each new node.
+            time: the number of writes so far, including this one.
             version: the version of the written tensor after the write.
             is_counted: False if the write incremented no version.
             extent: the addresses of the first written byte and of the byte after the last one.

@@ -49,7 +49,7 @@ def page_assets(*names: str, package: str) -> str:
 
 
 def bundles(name: str, language: str) -> tuple[str, ...]:
-    """Return the names of a bundle and of the words that it needs before it, in a language such as "en" or "zh-CN"."""
+    """Return the name of a bundle; before it, for a language such as "zh-CN", the script with the language's words."""
     return (name,) if language == "en" else ("words.js", name)
 
 

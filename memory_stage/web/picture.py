@@ -6,7 +6,7 @@ JavaScript. So a picture from V8 equals, byte for byte, the one that the page dr
 * `script_source()` is a classic script. A page loads it once (`<script src>`, also from file://), and it starts every
   `<memory-stage>` element. Its texts are English; `scripts(language)` returns the names of the scripts that another
   language needs.
-* `widget_source()` is the same as an ES module for `anywidget`, because a classic script has no `export`.
+* `widget_source()` is an ES module with the same stage for `anywidget`, because a classic script has no `export`.
 * `svg(trace)` needs the optional package mini-racer (V8); `available()` is True if it is installed.
 
 `tools/bundle.js` builds the script from the modules in the folder `js`.

@@ -34,14 +34,14 @@ _VIEWS = frozenset(
 )
 
 MOST_VIEWS = 10_000
-MOST_NODES = 200_000  # the most nodes of which a search through a graph keeps the addresses
+MOST_NODES = 200_000  # a search through a graph stops after it has found this many nodes
 
 ELSEWHERE = message("Another thread calls Paddle: only its writes are watched, and no other operations.")
 
 
 @dataclass(frozen=True)
 class SharedView:
-    """A result that shares the memory of the argument of the call.
+    """A result of a call that shares the memory of the call's first tensor argument.
 
     Attributes:
         operation: the function that made the view.

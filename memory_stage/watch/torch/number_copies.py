@@ -42,7 +42,10 @@ class NumberCopies:
         self.unchecked_passes = 0
 
     def add(self, line: int, given: Any, result: Any) -> None:
-        """Record a call, unless the passed tensors have no history.
+        """Record a call that may have cut a history.
+
+        These are calls in which only tensors were passed, at least one of which requires a gradient, and calls in which
+        no tensor was passed but the leaf requires a gradient.
 
         Args:
             result: the leaf that the call returned.

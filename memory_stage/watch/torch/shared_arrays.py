@@ -19,7 +19,8 @@ import torch
 #: Functions that make a tensor on the memory of an array, and methods that make an array on the memory of a tensor.
 IMPORTS, EXPORTS = frozenset(("as_tensor", "asarray", "from_numpy", "frombuffer")), frozenset(("numpy", "__array__"))
 
-#: Operations that overwrite a whole tensor without reading it. A line may fill an array with them again and again.
+#: Operations that overwrite a tensor, or a part of it, without reading it. A program may refill an array with them in
+#: each iteration, so their writes are not counted as repeated changes.
 _INITIALIZING = frozenset(("copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "setitem", "bernoulli_"))
 
 MOST_SUMS = 2_000  # the largest number of checksums for one array

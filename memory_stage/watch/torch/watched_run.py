@@ -81,8 +81,9 @@ class WatchedRun:
     Args:
         on_failure: called with this object, the tensors that a backward pass started from, its error, and the frame
             that called backward.
-        on_suspicion: called before a backward pass with this object, its tensors and the frame, if since the last pass
-            a write incremented no version or a leaf was made from the numbers of other tensors.
+        on_suspicion: called before a backward pass with this object, the tensors that the pass starts from and the
+            frame, if a recent write may escape torch's check of versions, if a node has read memory shared with NumPy,
+            or if a leaf was recently made from the numbers of other tensors.
         on_unseen: called with a sentence if the program does something that is not watched, as in other threads or in
             compiled code.
 
@@ -173,7 +174,7 @@ class WatchedRun:
 
 
 def _named(on_unseen: Callable[[Text], None]) -> Callable[[Text], None]:
-    """Return a function that passes on an engine's sentence in the words of a whole run."""
+    """Return a function that calls ``on_unseen`` with the sentence of ``_NOT_WATCHED`` for an engine's sentence."""
     return lambda sentence: on_unseen(_NOT_WATCHED.get(sentence, sentence))
 
 
