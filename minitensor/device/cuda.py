@@ -1,8 +1,8 @@
 """Measure and free the memory of a GPU, under Paddle's names. All sizes are in bytes.
 
 ``device`` is a place, a name such as ``"gpu:sim"``, or the number of a GPU. The default is the GPU on which new tensors
-are created or, if they are created on the host, ``"gpu"``. The functions of ``torch.cuda`` raise a RuntimeError in
-place of each ValueError.
+are created or, if they are created on the host, ``"gpu"``. If there is no such GPU, the functions of
+``minitensor.torch.cuda`` raise a RuntimeError instead of a ValueError.
 """
 
 from __future__ import annotations

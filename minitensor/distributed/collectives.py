@@ -44,7 +44,7 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
         RuntimeError: before ``init_parallel_env``; if a rank does not call this function; if the tensor requires a
             gradient in grad mode; or if its memory is read-only.
         ValueError: if ``op`` is unknown, or if shapes or dtypes differ between ranks. Nothing is written then.
-        TypeError: if ``tensor`` is not a tensor of numbers.
+        TypeError: if ``tensor`` is not a tensor of numbers, or if ``op`` is AVG and the dtype is not a float dtype.
     """
     checks.choice("all_reduce", "op", op, _OPERATIONS)
     link = _check_ranks("all_reduce", [tensor])
@@ -126,7 +126,7 @@ def sum_over_ranks(x: Tensor) -> Tensor:
     Backward computes the gradient of the sum of all ranks' losses. Every rank has to run backward.
 
     Args:
-        x: a tensor with the same shape and dtype on all ranks. The result has this shape and dtype, too.
+        x: a tensor with the same shape and dtype on all ranks. The result has the same shape and dtype.
 
     Raises:
         RuntimeError, ValueError, TypeError: as :func:`all_reduce` does, except that ``x`` may need a gradient.

@@ -16,8 +16,8 @@ from minitensor.engine.device.arrays import gpu_of
 
 Array = Any
 
-#: Times in seconds: how long a rank polls without a pause; how long it sleeps between later polls; and the least time
-#: that a rank whose timeout has passed waits for the messages of other waiting ranks.
+#: Times in seconds: how long a rank polls without a pause; how long it sleeps between later polls; and how long it
+#: waits at most, after its timeout, for the messages of other waiting ranks (or a quarter of the timeout if longer).
 AT_ONCE, SLEEP, LISTENING = 2e-4, 2e-4, 1.0
 #: The MPI tag of the messages of waiting ranks.
 WAITING = 32_000
