@@ -14,13 +14,13 @@ from tools import live
 
 #: A mark for tests that press a button which needs Python.
 needs_python = pytest.mark.skipif(
-    not live.is_requested(), reason="needs the files of Python in a page: make test LIVE=1"
+    not live.is_requested(), reason="needs a book built with Python for the browser: make test LIVE=1"
 )
 THREE = "chapters/02_three_kinds_of_operation"
 ALIASES = "chapters/04_aliases"
 CONFUSIONS = "chapters/fifteen_confusions"
 OWN = "chapters/your_own_program"  # its stages show recorded runs of PyTorch and Paddle
-PYTHON = "pyodide"  # parts of the names of files that a click loads
+PYTHON = "pyodide"  # part of the names of the files that the first click on a button loads
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Stage:
         self.element.get_by_role("button", name=own_name, exact=True).click()
 
     def run(self, text: str | None = None) -> None:
-        """Press Run, and wait for a stage that can be stepped again, or for a reason."""
+        """Press Run, and wait until the stage shows the new recording, or the reason why there is none."""
         self.element.evaluate("stage => stage.removeAttribute('edited')")
         if text is not None:
             self.edit(text)

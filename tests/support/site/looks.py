@@ -26,7 +26,7 @@ FONTS = {
     "DejaVu": ("DejaVu Sans", "DejaVu Sans Mono"),
     "Noto CJK": ("Noto Sans CJK SC", "Noto Sans Mono CJK SC"),
 }
-#: Fonts with Chinese characters, at least one for each system. Without one, a browser draws an empty box for each.
+#: Fonts with Chinese characters, at least one for each system. A browser without one draws empty boxes.
 CHINESE = ("PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", "WenQuanYi Micro Hei")
 #: Maps a name to the zoom of the page and the font size of its root element.
 SIZES = {"100 %": (1, "100%"), "200 % zoom": (2, "100%"), "200 % text": (1, "200%")}

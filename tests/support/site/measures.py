@@ -18,8 +18,9 @@ VOIDS = """stages => stages.map(stage => {
     }
     return [stage.data.title, empty / box.height];
 })"""
-# For each stage, the largest height of code, sentence, controls, bytes and picture together in any step of any variant
-# (or every fourth step of a long one), and the variant and step with this height; or the height at given moments.
+# Measures for each stage the height of code, sentence, controls, bytes and picture together. Given moments (a variant
+# and a step for each stage), returns the height at them. Otherwise returns the largest height in any step of any
+# variant, and the variant and step that have it; of a variant with more than 60 steps, it measures only every fourth.
 HEIGHTS = """(stages, moments) => { scrollTo(0, 0); return stages.map((stage, number) => {
     const height = ([v, k]) => {
         if (stage.at.variant !== v) stage.choose(v);
@@ -111,5 +112,5 @@ SHIFT = """() => new Promise(done => {
     const sum = list => list.getEntries().reduce((total, { value = 0 }) => total + value, 0);
     const observer = new PerformanceObserver(list => done(sum(list)));
     observer.observe({ type: 'layout-shift', buffered: true });
-    observer.observe({ type: 'navigation', buffered: true });  // one entry, so `done` is called without shifts, too
+    observer.observe({ type: 'navigation', buffered: true });  // one entry; it calls `done` if there are no shifts
 })"""

@@ -35,9 +35,9 @@ class Program:
     """A program that shows notebooks.
 
     Attributes:
-        name: its name, which is the place of a look.
+        name: its name, which is also the `place` of a `Look`.
         command: the command that starts its server.
-        application: the class of its settings.
+        application: the class of the Jupyter application, which is the prefix of its settings.
         path: the part of an address before the path of a notebook.
     """
 
@@ -69,7 +69,7 @@ SCROLLER = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-WindowedPanel-outer"
 
 
 def own_folders(folder: Path) -> dict[str, str]:
-    """Return the variables with which Jupyter does not read or write the user's settings."""
+    """Return environment variables that keep Jupyter from reading and writing the user's settings."""
     own = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     return {**own, "IPYTHONDIR": str(folder / "ipython")}
 
@@ -85,7 +85,7 @@ def stop(server: subprocess.Popen) -> None:
 
 
 def wait_for_address(log: Path) -> tuple[str, str]:
-    """Wait for the address that a server writes when it is ready. Return it without a path, and its token."""
+    """Wait until a server writes its address to the log. Return the address without a path, and the token."""
     started = until(lambda: ADDRESS.search(log.read_text()) is not None, patience=STARTING)
     assert started, f"the server did not start in {STARTING} s:\n{log.read_text()}"
     address, token = ADDRESS.search(log.read_text()).groups()
@@ -130,7 +130,7 @@ class Server:
 
 @contextmanager
 def serving(program: Program, folder: Path) -> Iterator[Server]:
-    """Start the server of a program on a folder that has links to the files beside the chapters."""
+    """Start the server of a program on a new folder that links to the facts and the files of the chapters' folders."""
     for place in ("chapters", "zh/chapters"):
         (folder / "book" / place).mkdir(parents=True)
         for file in (ROOT / place).iterdir():
@@ -160,7 +160,8 @@ RUN = """async () => {
     const outputs = [...model.cells].flatMap(cell => cell.type === 'code' ? cell.outputs.toJSON() : []);
     return outputs.filter(each => each.output_type === 'error').map(each => `${each.ename}: ${each.evalue}`);
 }"""
-#: Each stage and figure of the notebook's outputs is drawn. An output of controls contains its figure.
+#: Returns true if each stage and figure in the notebook's outputs is drawn. The output of `book_kit`'s controls also
+#: contains the figure that they change.
 IS_DRAWN = """() => {
     const widget = 'application/vnd.jupyter.widget-view+json';
     const { model, node } = jupyterapp.shell.currentWidget.content;

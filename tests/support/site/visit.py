@@ -17,14 +17,15 @@ WAKE = """for (const one of document.querySelectorAll('[loading=lazy]')) {
     for (const mark of ['loading', 'tabindex', 'role', 'aria-label']) one.removeAttribute(mark);
 }"""
 OWN_SCHEMES = ("data", "blob", "about")
-# Runs before the scripts of a page and records its violations of the policy.
+# Runs before the scripts of a page and records the page's violations of its Content Security Policy.
 REPORT_REFUSED = """() => {
     globalThis.refused = [];
     document.addEventListener('securitypolicyviolation', event => {
         refused.push(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`);
     });
 }"""
-# Deletes the data that a page has stored. A page without an address may not even ask for it.
+# Deletes the data that a page has stored. On `about:blank`, the browser raises an error for any use of
+# `localStorage`.
 FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { /* nothing is kept */ } }"
 
 

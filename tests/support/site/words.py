@@ -1,4 +1,4 @@
-"""The words around the pages of the book in the language of an edition."""
+"""Look up the texts of the book's buttons, labels and scripts in the language of an edition."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def edition_of(address: str) -> str:
 
 @cache
 def _words(edition: str) -> dict[str, str]:
-    """Return the translations in `words.po` by their English text, those of the pages and those of their scripts."""
+    """Map each English text in `words.po` to its translation. The texts are those of the pages and of their scripts."""
     with (ROOT / edition / "words.po").open("rb") as file:
         return {str(message.id): str(message.string) for message in read_po(file) if message.id}

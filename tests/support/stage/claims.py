@@ -34,7 +34,11 @@ def changed_cells(s: Said, number: str) -> int:
 
 
 def counts(s: Said, cells: str, number: str) -> bool:
-    """True if at most as many cells changed as a sentence claims."""
+    """True if the number of cells that a sentence claims was written is possible.
+
+    Writing a number again changes no cell. So the claimed number is possible if no more cells than that changed, and if
+    the storage has that many cells.
+    """
     memory = s.after.storages.get(number) or s.before.storages.get(number)
     if memory is None:
         return True  # the storage was allocated and freed in this step

@@ -13,7 +13,7 @@ from tests.support.stage.truth import Look, Moment, Said, is_amount, rule
 
 
 def kept_numbers(s: Said) -> bool:
-    """True if all tensors from before the step that still exist have the same numbers and versions."""
+    """True if all storages that exist before and after the step have the same numbers and versions."""
     both = s.before.storages.keys() & s.after.storages.keys()
     return all(
         s.before.storages[n].numbers == s.after.storages[n].numbers

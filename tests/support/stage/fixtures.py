@@ -1,4 +1,4 @@
-"""Fixtures for memory_stage and book_kit: a strict recorder, a shell with the magics, and cells of the stage."""
+"""Fixtures for memory_stage and book_kit: a strict recorder, a shell with the magics, a function that runs cells."""
 
 from __future__ import annotations
 

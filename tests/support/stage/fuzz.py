@@ -31,7 +31,7 @@ GRADIENT = (
 )  # fmt: skip
 
 
-# Programs with tensors that change storage, memory shared with numpy, custom layers, and optimizers.
+# Lines that change the storage of tensors, share memory with numpy, or use custom layers and optimizers.
 RARER = (
     "{x}.cast_('float64')", "{x}.cast_('float32')", "{x}.resize_([2])", "{x}.resize_([3, 3])", "{x}.set_({y})",
     "{x}.set_({y}.detach(), [2], [1], 1)", "{x}.apply_(lambda x: x * 2)",
@@ -90,7 +90,7 @@ POLICY = "with mt.set_inplace_policy('copy_on_write'):"
 
 
 def program(seed: int, rarer: bool = False) -> str:
-    """Return a program of 5 to 25 lines, which catches its errors and continues.
+    """Return a random program. It catches the errors of its lines and continues.
 
     Args:
         rarer: True to include changes of storage, shared memory and custom layers.

@@ -87,7 +87,7 @@ def kept(tensors: list[mt.Tensor]) -> list[tuple]:
 
 
 def reachable(tensors: list[mt.Tensor]) -> set[Node]:
-    """Return the nodes that ``tensors`` depend on. The history of a view is not fetched up to date first."""
+    """Return the nodes that ``tensors`` depend on. This does not update the history of a view first."""
     nodes, stack = set(), [node for x in tensors if (node := peek(x)) is not None]
     while stack:
         node = stack.pop()

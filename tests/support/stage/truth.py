@@ -77,7 +77,8 @@ class Moment:
 
     storages: dict[str, Memory] = field(default_factory=dict)
     tensors: dict[int, Look] = field(default_factory=dict)
-    names: dict[str, int] = field(default_factory=dict)  # the tensors, by the code that reaches them
+    # maps the code that reaches a tensor, such as `layers[0].grad`, to the tensor's id
+    names: dict[str, int] = field(default_factory=dict)
     saved: list[Saved] = field(default_factory=list)
     # for each node the operation, the line, and True if it has saved something
     nodes: list[tuple[str, int, bool]] = field(default_factory=list)
@@ -212,7 +213,7 @@ class Witness:
                     yield from self._below(f"{path}.{name}", each, depth - 1)
 
 
-_frozen = 0  # how many contexts of `existing_objects_ignored` are active; a query of gc would be slower
+_frozen = 0  # how many contexts of `existing_objects_ignored` are active; `gc.get_freeze_count()` would be slower
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 
 An observation contains the gradient and whether it requires a gradient. If the program stored an earlier gradient in a
 variable, the observation also has the numbers of that gradient, and whether `.grad` is still the same object at the
-same address. In PyTorch's vocabulary, the version of the gradient is compared, too: the writes since it was first
-observed. At that moment, the version only shows whether PyTorch made a copy.
+same address. Under PyTorch's names, the observation also has the gradient's version, counted from the first
+observation of this gradient, because the version at that moment only shows whether PyTorch made a copy.
 
 An intended difference has a named kind with a pattern and a reason. A question whose difference does not match the
 pattern of its kind fails.
@@ -41,7 +41,7 @@ OF_PADDLE = {
     "same object": "Paddle creates a new object at every access to `x.grad`",
     "x.grad is x.grad": "as for same object",
     "one object": "as for same object",
-    "wants gradient": "a gradient has stop_gradient=True; in Paddle the gradient of a leaf has False",
+    "wants gradient": "minitensor's gradients have stop_gradient=True; in Paddle the gradient of a leaf has False",
     "strides": "Paddle 2.6.2 has no such attribute",
 }
 
@@ -81,8 +81,8 @@ DELIBERATE = {
     ),
     "a hook is given a copy": Kind(
         "several tensors may use the gradient, and more may be added to it later, so a hook gets a copy. A hook that "
-        "changes the gradient must return another one, as both documentations demand. In PyTorch's vocabulary, a "
-        "write into the copy has the same effect",
+        "changes the gradient must return another one, as both documentations demand. Under PyTorch's names, "
+        "a hook may also write into the copy, which then replaces the gradient",
         r"(first|next|first backward|next backward): (grad|kept|same memory) .*|noted: seen .*"
         rf"|{_LEAF}",
         (
@@ -92,8 +92,8 @@ DELIBERATE = {
         ),
     ),
     "no reference cycle of a leaf and its gradient": Kind(
-        "`backward(create_graph=True)` would keep both in memory, of which PyTorch warns. It is refused; the error "
-        "suggests `torch.autograd.grad`",
+        "`backward(create_graph=True)` would make such a cycle, which keeps both in memory. PyTorch warns of it; "
+        "minitensor refuses the call, and the error suggests `torch.autograd.grad`",
         r"error: none, here NotImplementedError",
         (
             *("torch: create_graph twice", "torch: create_graph, then plain", "torch: plain, then create_graph"),

@@ -42,7 +42,7 @@ def _these(group: str, lines: str) -> str:
 
 #: Patterns of questions, and the reasons; the first pattern that matches a question counts.
 ON_PURPOSE: dict[str, str] = {
-    r"torch: a Python type as dtype: .*dtype=('float32'|numpy.float32)": "a dtype may be given by its name, too",
+    r"torch: a Python type as dtype: .*dtype=('float32'|numpy.float32)": "minitensor also accepts the name of a dtype",
     r"torch: a Python type as dtype: torch.set_default_dtype": "float32 is the default dtype, always",
     r"torch: warnings: torch.set_default_tensor_type": "float32 is the default dtype, always",
     r"torch: small dtypes: torch.tensor\(\[(300|-1)\], dtype=torch.uint8\)": _TYPES,
@@ -53,7 +53,7 @@ ON_PURPOSE: dict[str, str] = {
     r"torch: versions: x.apply_": "apply_ writes, and every write is counted. PyTorch does not notice this one",
     r"torch: functions of tutorials: .*(fmod\(i, 0|heaviside\(x, i|einsum\(('i|x, x)|unfold\(|tile\(-1)": _OTHER_WORDS,
     r"torch: functions of tutorials: .*(ones\(2\)\)\.mean|Normal.*Bernoulli)": _OTHER_WORDS,
-    r"torch: functions of tutorials: .*nanmean\(h / h": "0 / 0 is nan; NumPy may warn where asked to",
+    r"torch: functions of tutorials: .*nanmean\(h / h": "0 / 0 is nan; NumPy warns of it if the program has set that",
     r"torch: versions: z = y \* y": _SHAPE_SAVED,
     r"torch: deep copies: a shallow copy": "copy.copy returns another tensor on the same storage, as y = x[:] does",
     r"torch: warnings: .*(huber|binary_cross|LogSoftmax|lr_scheduler|RNN|Upsample|Transformer|clip_grad_norm)": _LAYERS,

@@ -157,7 +157,7 @@ KINDS = (
          r"(torch|paddle): pairs: L.cdist"),
     Kind("the mean of no numbers is a constant: its gradient is 0, and nan in PyTorch", r"torch: .*L.nanmean\(x\)",
          gradients_only),
-    Kind("Paddle adds a bias of 0 to many results, which makes 0.0 of -0.0", r"paddle: ", sign_of_zero),
+    Kind("Paddle adds a bias of 0 to many results, which turns -0.0 into 0.0", r"paddle: ", sign_of_zero),
     Kind("PyTorch's gelu is nan at inf, where the limit is inf", r"torch: points: F.gelu\(x\)"),
     Kind(
         "the slopes of digamma at its poles and at inf: PyTorch's are large numbers, or nan",
@@ -167,7 +167,7 @@ KINDS = (
          r"(torch|paddle): (points: (F.selu|F.hardswish|F.softsign)|rows: L.(var|norm)|points: x \*\* 0.5"
          r"|\[\], nan: L.(max|min|var)\()"),
     Kind("the slopes of hypot at (0, 0) are 0 instead of nan", r"(torch|paddle): pairs: L.hypot"),
-    Kind("cumprod's and prod's gradients are exact beside 0, nan and inf: the frameworks divide",
+    Kind("cumprod and prod have exact gradients if other elements are 0, nan or inf; the frameworks divide by these",
          r"(torch|paddle): (rows|\[\], nan): L.(cumprod|prod)\("),
     Kind("the median of an empty tensor is nan, without a history", r"torch: (\[|integer \[0\]).*: L.median\(x\)$"),
     Kind("kthvalue returns the position of the first of equal elements", r"torch: rows: L.kthvalue"),
@@ -177,22 +177,23 @@ KINDS = (
     Kind("bools have no arithmetic", r"(torch|paddle): bools: (L.(sign|square|clamp\w*|neg|scale)\(|-x)",
          refused_here),
     # ---------- Paddle: wrong results, or results from uninitialized memory ----------
-    Kind("an empty tensor has no largest or middle element, and no spread; Paddle returns any number",
+    Kind("an empty tensor has no largest or middle element, and no spread; Paddle returns arbitrary numbers",
          r"paddle: (\[|integer \[0\]).*: L.(amax|amin|argmax|argmin|topk|std|var|median|norm|mean)\("),
-    Kind("positions, counts and rounded quotients have no gradient, or 0; Paddle has the other of the two",
+    Kind("positions, counts and rounded quotients have the gradient None or 0: where minitensor has one of these, "
+         "Paddle has the other",
          r"paddle: .*(// 2.0|L.(argsort|unique|count_nonzero|floor_divide|norm)\()", ),
-    Kind("a label gets a gradient, too", r"paddle: .*F.(kl_div|binary_cross_entropy\w*)\(",
+    Kind("minitensor also computes the gradient of a label", r"paddle: .*F.(kl_div|binary_cross_entropy\w*)\(",
          lambda then, here: alike(then, here[:-1] + [None])),
     Kind("a loss refuses operands that would be broadcast", r"paddle: .* and .*: F.(mse_loss|l1_loss)\(", refused_here),
     Kind("soft labels get no gradient, and losses refuse integers", r"paddle: .*F.(cross_entropy|mse_loss)\(.*",
          refused_here),
-    Kind("an index out of range is refused; Paddle reads the memory beside an empty tensor",
+    Kind("an index out of range is refused; Paddle reads memory outside the empty tensor",
          r"paddle: .*\[0.*: L.gather", refused_here),
     Kind("add_n adds tensors of one shape; Paddle returns a sum in the shape of the last",
          r"paddle: .* and .*: L.add_n", refused_here),
     Kind("the distances of empty tensors have an empty gradient", r"paddle: .*0.*: L.cdist",
          lambda then, here: not isinstance(then, str) and _alike(then[0], here[0], True)),
-    Kind("an integer has neither nan nor a fraction", r"paddle: int.*: L.(masked_fill|pow|logsumexp|diag)\(",
+    Kind("minitensor refuses nan and fractions as integers", r"paddle: int.*: L.(masked_fill|pow|logsumexp|diag)\(",
          refused_here),
     Kind("Paddle's answers at nan and inf: relu(nan) is 0, sinc(nan) 1, erfinv(2) inf, isclose(inf, 1) true, "
          "slopes of |x| and sqrt(x) nan; the smallest logarithm of softmax is -64",
@@ -203,7 +204,7 @@ KINDS = (
          r"images: F.max_pool2d|shares: F.(l1_loss|smooth_l1_loss)|\[\], nan: F.(l1_loss|smooth_l1_loss)|"
          r"logits and classes: F.cross_entropy\(x, y, reduction|no logits: F.nll_loss)"),
     Kind("the gradient of a loss at the logit 0 is sigmoid(0) - y; Paddle's has the other sign, and its values are nan "
-         "or inf beside infinite labels", r"paddle: shares: F.(binary_cross_entropy_with_logits|kl_div)"),
+         "or inf for infinite labels", r"paddle: shares: F.(binary_cross_entropy_with_logits|kl_div)"),
     Kind("the gradient of the median goes to the middle elements; Paddle's to all that equal them",
          r"paddle: (rows|\[\], nan): L.median"),
     Kind("the gradient of diag_embed is the diagonal; in Paddle the result has no history", r"paddle: .*: L.diag_embed",

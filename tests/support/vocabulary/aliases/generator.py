@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SEED = "aliases"
-#: The numbers of programs, without and with variables for gradients.
+#: How many programs keep no gradient in a variable, and how many do.
 PLAIN, KEEPING = 4_000, 1_000
 COUNT = PLAIN + KEEPING
 
@@ -194,7 +194,7 @@ class Writer:
 
     def write(self) -> None:
         target = self.any()
-        if target.leaf and self.happens(0.7):  # most of these statements are refused, which takes little time
+        if target.leaf and self.happens(0.7):  # most writes to a leaf raise, which ends the program
             target = self.any()
         name = target.name
         if self.happens(0.4):

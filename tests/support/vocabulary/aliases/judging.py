@@ -104,15 +104,15 @@ def judge(number: int, recorded: dict[str, Result]) -> Judged:
 
 
 def rules_of_refusal(lines: list[Line], written: Result, seen: Result) -> list[str]:
-    """Return the rule by which PyTorch refused or, if its error does not name one, the rules of all lines that
-    minitensor ran.
+    """Return the kind of difference that PyTorch's error identifies. If it identifies none, return the kinds of all
+    lines that minitensor ran and that have a second spelling.
     """
     refused = written.get("error", [0, "", ""])[2]
     if refused in OF_ERROR:
         return [OF_ERROR[refused]]
     ran = lines if "error" not in seen else lines[: seen["error"][0] + 1]
     rules = {OF_RULE[line.rule] for line in ran if line.accepted}
-    only_seen = {"a view made under no_grad", "one of several views"}  # these lines are refused with another message
+    only_seen = {"a view made under no_grad", "one of several views"}  # PyTorch's error would identify these
     return sorted(rules - only_seen) or sorted(rules)
 
 

@@ -36,9 +36,9 @@ def run(torch: Any, lines: Sequence[str]) -> dict[str, Any]:
     """Return `error`, the (line, type, kind) of the first error, and the final state of every name.
 
     `names` has for each tensor its numbers, shape and version, and whether it requires a gradient and is a leaf.
-    `gradients` has the gradient of each leaf, and `kept` is true if a kept gradient is still the same object. Versions
-    of a gradient are relative to the moment when the program obtained it, because their start only shows whether a copy
-    was made.
+    `gradients` has the gradient of each leaf, and `kept` has an entry for each variable in which the program
+    keeps a gradient: true if `x.grad` is still the same object, or "nothing" for None. Versions of a gradient count the
+    writes since the program obtained it, because its version at that moment only shows whether a copy was made.
     """
     space: dict[str, Any] = {"torch": torch}
     result: dict[str, Any] = {}
@@ -69,8 +69,8 @@ def run(torch: Any, lines: Sequence[str]) -> dict[str, Any]:
 
 
 def observation(tensor: Any, begun: int = 0) -> list[Any]:
-    """Return numbers (six significant digits), shape, version and flags of a tensor; for one that raises an error, its
-    kind.
+    """Return numbers (six significant digits), shape, version and flags of a tensor. If reading the tensor raises an
+    error, return only the error's kind.
     """
     try:
         flags = ("wants" if tensor.requires_grad else "") + (" leaf" if tensor.is_leaf else "")

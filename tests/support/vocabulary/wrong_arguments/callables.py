@@ -88,7 +88,8 @@ class Entry:
         parameters: the names of the parameters, without the receiver.
         required: the number of parameters that have no default.
         group: a name that is equal for entries which run the same code, such as a method that many layers inherit.
-        is_setter: true for the assignment of an attribute, which takes exactly one argument.
+        is_setter: true for operators and assignments of attributes, which take no keywords and have a fixed number of
+            arguments.
     """
 
     name: str
@@ -254,7 +255,7 @@ def _called(name: str, x: Any, /, *given: Any, **named: Any) -> Any:
 
 
 def instances(package: str, values: Values) -> dict[str, list[Callable[[], Any]]]:
-    """Return for each class a function that creates an object whose methods are called, by the name of the class."""
+    """Map the name of each class to functions, each of which creates an object whose methods are called."""
     vocabulary = values.vocabulary
     nn = vocabulary.nn
     shared: dict[str, list[Callable[[], Any]]] = {"Tensor": [values.some_tensor]}

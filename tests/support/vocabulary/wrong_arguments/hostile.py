@@ -130,7 +130,7 @@ def nested(depth: int) -> Any:
 
 
 def _cycle() -> list[Any]:
-    """Return a list of a list that contains the first one."""
+    """Return a list that contains a second list, which contains the first."""
     made: list[Any] = []
     made.append([made, 1])
     return made

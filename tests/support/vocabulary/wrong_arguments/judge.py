@@ -29,7 +29,7 @@ BINDING = re.compile(
 )
 
 
-#: The special methods of binary operators, for which Python may also call the method of the other operand.
+#: The special methods of comparisons, for which Python may also call the method of the other operand.
 OPERATED = frozenset(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge"))
 
 
