@@ -100,7 +100,7 @@ def recorded(program: str) -> stage.Stage:
         mt.set_device("cpu")
 
 
-#: The name of a local variable in Chinese, which begins with the function.
+#: The Chinese phrase for a local variable, in which the function is before the variable.
 _IN_ENGLISH_ORDER = re.compile("`(.+) 中的 (.+)`")
 
 
@@ -250,7 +250,7 @@ def test_a_plural_follows_its_count():
     assert render(plural("{count} cell", "{count} cells", 1), CHINESE) == "1 个单元"
 
 
-def test_spaces_beside_chinese_are_removed_outside_of_code_only():
+def test_spaces_next_to_chinese_text_are_removed_unless_they_are_in_code():
     sentence = message("{name} names the tensor of {other}.", name="`d['长 度']`", other=message("the tensor"))
     assert render(sentence, CHINESE) == "`d['长 度']` 与该张量指向同一个张量。"
     assert render(sentences([sentence, sentence]), CHINESE).count("。`d") == 1

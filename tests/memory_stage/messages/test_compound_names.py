@@ -1,4 +1,4 @@
-"""Test names of two parts: a local variable, and an optimizer's tensor."""
+"""Test names with two parts: ``x in f`` for a local variable, ``opt.velocity of w`` for an optimizer's tensor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from memory_stage.model import compound_names as names
 from tools.build import ROOT
 
 CHINESE = language("zh")
-#: Names with their Chinese phrases and their parts without a function. The test of the script reads the same file.
+#: For each name: the name, its Chinese phrase, and the name without its function. A test of the JavaScript code reads
+#: the same file.
 NAMES = json.loads((ROOT / "tests/support/stage/compound_names.json").read_text(encoding="utf-8"))
 
 

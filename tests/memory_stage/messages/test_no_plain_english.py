@@ -17,7 +17,7 @@ from tools import messages as catalogues
 ROOT = catalogues.ROOT / "memory_stage"
 SCRIPTS = ROOT / "web" / "js"
 
-#: Two English words, or one word at the edge of a text, to which other texts may be joined.
+#: Two English words, or one word at the start or the end of a text, because the code may join another text there.
 PHRASE = re.compile(
     r"(?<![\w`'.])[A-Za-z][a-z]+ [a-z]{2,}|[a-z]{2,} [A-Za-z]{2,}|\b[a-z]{2,} $|^[,;:]? [a-z]{2,}|\s[a-z]{2,} "
 )
@@ -30,8 +30,8 @@ _CALLS = {
     *("add_argument", "ArgumentParser", "argument", "addoption", "has_code"),
 }
 
-#: Files in which all other literals are for other readers: the errors of the validation of a trace, and the help and
-#: the refusals of the commands.
+#: Files that are not checked, because a reader of a stage sees none of their literals, except messages: the errors of
+#: the validation of a trace, and the help and the error messages of the commands.
 _FOR_OTHERS = {"trace/validation.py", "__main__.py", "explanation/whole_run/command.py"}
 
 #: Literals that no reader of a stage or a report sees, by their file.
@@ -195,7 +195,7 @@ def test_a_phrase_of_a_module_is_found_unless_it_is_a_message_or_for_other_reade
 
 
 def test_no_template_is_filled_outside_of_a_message():
-    """``str.format`` fills the templates of code, such as a repair, but no sentence."""
+    """The code may call ``str.format`` on templates of code, such as a repair, but not on sentences."""
     sentence = re.compile(r"[A-Za-z]+ [a-z]+ [a-z]+ [a-z]+")
     for file in modules():
         for text in literals((ROOT / file).read_text("utf-8")):
@@ -222,7 +222,7 @@ def test_the_engines_emit_messages_as_reasons_and_no_literals():
 # ---------- scripts ----------
 
 _COMMENT = re.compile(r"/\*.*?\*/|(?<![:'\"])//[^\n]*", re.DOTALL)
-#: A regular expression of a script: its quotes and backticks begin no text.
+#: A regular expression in a script. Quotes and backticks in it are not the start of a string.
 _REGEX = re.compile(r"(?<=[(=:?,]) ?/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+/[a-z]*(?=[,;.) ])")
 _TAG = re.compile(r"<[^<>]*>?|^[^<>]*=\"[^<>]*>|\b[\w-]+=\"[^\"]*\"?")
 #: Texts that no reader sees, by their file: keys, classes, a text whose width is measured, and an error.

@@ -76,7 +76,7 @@ def test_a_repaired_program_has_the_right_gradient_and_no_reported_fault(name):
     report, done, found = reported(program)
     assert done.error is None
     assert [f"{row.where} {row.happened}" for row in report.rows if row.verdict in (*BAD, Verdict.RAISES)] == []
-    if "w = w -" not in name:  # the repaired program writes into the leaf
+    if "w = w -" not in name:  # the repaired program updates the leaf, so its gradient is not the slope at START
         assert np.allclose(gradient(found), slope(program), rtol=1e-2)
 
 
@@ -97,7 +97,7 @@ def test_a_tensor_from_dlpack_has_a_separate_version_and_the_same_memory():
     report, done, found = reported(program)
     assert done.error is None
     rows = [row for row in report.rows if row.where.line == 8]
-    if found["shared"]:  # Paddle 2.6 copies
+    if found["shared"]:  # false in Paddle 2.6, which copies
         assert [row.verdict for row in rows] == [Verdict.UNNOTICED] and "`x`, which `multiply`" in rows[0].happened
         assert found["w"].grad.tolist() == [180, 180]  # wrong: the gradient is [18, 18]
     else:

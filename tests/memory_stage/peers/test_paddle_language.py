@@ -1,4 +1,4 @@
-"""Test stages and reports of Paddle programs in Chinese: no English is left in what a reader sees."""
+"""Test that a reader sees no English in the stages and reports of Paddle programs in Chinese."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class {name}(paddle.autograd.PyLayer):
 CUBE = FUNCTION.format(name="Cube", first="ctx.save_for_backward(a)", result="a * 3")
 SAME = FUNCTION.format(name="Same", first="ctx.mark_not_inplace(a)", result="a")
 
-#: For each part of a program that is not recorded: the program, and words of the sentence about it.
+#: For each kind of code that cannot be recorded: a program with such code, and words of the sentence that reports it.
 NOT_RECORDED = {
     "a sparse tensor": ("s = paddle.sparse.sparse_coo_tensor([[0, 1], [1, 0]], [1., 2.], [2, 2])", "稀疏张量没有"),
     "another thread": (

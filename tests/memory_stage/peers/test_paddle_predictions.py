@@ -1,4 +1,4 @@
-"""Compare predictions from the learned table with backward, on random programs."""
+"""Compare the stale tensors that the learned table predicts with the errors of backward, on random programs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import pytest
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 from tests.support.peers import paddle_predicting  # noqa: E402  # needs Paddle
 
-#: The module `paddle_predicting` compares more programs when it is run by hand.
+#: The number of random programs. The module `paddle_predicting` compares more if it is run by hand.
 PROGRAMS = 40 if paddle.__version__.startswith("3") else 20
 
-#: Seeds of programs with once wrong predictions: a saved tensor moves to other memory, or a gradient has no memory.
+#: Seeds of programs for which the predictions were once wrong: a saved tensor moves to other memory, or a gradient has
+#: no memory.
 ONCE_WRONG = (30062, 30145, 30288)
 
 

@@ -80,7 +80,7 @@ def test_a_sentence_says_that_backward_will_not_notice_an_unversioned_write(writ
         "`backward` will silently use the new ones.",
         "`backward` through `multiply` (line 3) will not notice.",
     )
-    assert "version unchanged" in said[3] and said[3].endswith(consequences)  # long steps have short texts
+    assert "version unchanged" in said[3] and said[3].endswith(consequences)  # the second ends a long text
     assert said[-1].startswith("`backward` is done: `x.grad` is [0, 0, 0, 0]")  # wrong: it should be [2, 4, 6, 8]
 
 
@@ -133,7 +133,7 @@ def test_an_operation_outside_of_the_table_is_shown_as_unknown(monkeypatch):
     assert [event["op"] for event in events(shown, "node") if event.get("unknown")] == ["multiply", "sin"]
 
 
-def test_a_node_without_a_living_tensor_is_visited_and_shown_as_unobserved():
+def test_the_gradients_that_a_node_without_a_living_tensor_sends_are_observed_only_in_paddle_3():
     said = sentences_of(LEAF + "y = (b * b).sum()\ny.backward()")
     if IN_3:
         assert any(each.startswith("`multiply` (line 3)") and "sends" in each for each in said)

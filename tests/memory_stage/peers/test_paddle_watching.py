@@ -15,12 +15,12 @@ from tests.support.peers.paddle_programs import program
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 from tests.support.peers import paddle_undisturbed  # noqa: E402  # needs Paddle
 
-#: The module `paddle_undisturbed` compares more programs when it is run by hand.
+#: The number of random programs. The module `paddle_undisturbed` compares more if it is run by hand.
 PROGRAMS = 40 if paddle.__version__.startswith("3") else 20
 
 
 def attributes() -> dict[tuple[str, str], object]:
-    """Return every attribute of Paddle's modules, tensors and layers."""
+    """Return every attribute of Paddle's modules and of its classes of tensors, layers and optimizers."""
     owners = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "paddle"}
     classes = [paddle.Tensor, paddle.nn.Layer, *(c for c in vars(paddle.optimizer).values() if isinstance(c, type))]
     owners |= {each.__name__: each for each in classes}

@@ -44,7 +44,7 @@ ON_PURPOSE = [
     ("we answer", r"^cdist$", r"floating-point", "we convert integers"),
     ("we answer", r".", r"must be int, not bool", "we accept False and True as 0 and 1"),
     ("we refuse", r"^masked_select$", r"cannot be spread over", "a mask is broadcast to a tensor, never the reverse"),
-    ("we refuse", r"^median$", r"nan cannot be stored", "the median of no elements is nan, which no integer is"),
+    ("we refuse", r"^median$", r"nan cannot be stored", "the median of no elements is nan, which no integer dtype has"),
     ("we refuse", r"^einsum$", r"must follow each operand", "an equation is a text"),
     ("we refuse", r"^take_along_dim$", r"out of bounds", "an index is not broadcast over another dimension"),
     ("we refuse", r"^take_along_dim$", r"Expected dtype int", "an index without elements also needs integers"),

@@ -67,7 +67,7 @@ def test_the_recorded_bytes_of_a_gpu_equal_torchs_counters():
 
 
 @on_a_card
-def test_numbers_gradients_and_stale_tensors_equal_those_on_the_host():
+def test_written_numbers_saved_tensors_and_stale_tensors_equal_those_on_the_host():
     source = (
         "w = torch.tensor([1.0, 2.0], device='{0}', requires_grad=True)\nh = w * 1\ny = h * h\nh.mul_(2)\n"
         "try:\n    y.sum().backward()\nexcept RuntimeError:\n    pass\n(w * w).sum().backward()\n"

@@ -1,4 +1,4 @@
-"""Test tensors that read bytes of another dtype: their cells, their descriptions, and readers that a write affects."""
+"""Test views with another dtype: their cells, their descriptions, and the tensors that a write through them affects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Test scripts, traces and threads, which the recorder does not see: each is named once, and runs unchanged."""
+"""Test scripted functions, traced functions and threads: one sentence says that they are not recorded, and they run
+as without a recorder.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,7 @@ def lines(source: str, text: Text, **names) -> list[int]:
 @pytest.mark.parametrize(
     ("source", "text", "line"), [(SCRIPTS, SCRIPTED, 7), (TRACES, TRACED, 7), (THREADS, ELSEWHERE, 10)]
 )
-def test_code_outside_of_the_recorder_is_named_once_at_its_line(source, text, line, capsys):
+def test_a_sentence_says_once_and_at_the_right_line_that_code_is_not_recorded(source, text, line, capsys):
     assert [at - line in (0, 1) for at in lines(source, text)] == [True]  # a thread may start late
 
 

@@ -1,4 +1,6 @@
-"""Explain faults in places that are hard to see: in a hook, a checkpoint, a recorded pass, or two writes."""
+"""Explain writes that are hard to find: in a hook, to the input of a checkpoint, in several lines, or between a
+backward pass with ``create_graph=True`` and the backward pass through its graph.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +102,7 @@ g.square().sum().backward()
 """
 
 
-def test_the_nodes_of_a_recorded_backward_pass_have_the_line_of_that_pass(tmp_path):
+def test_the_nodes_that_backward_creates_with_create_graph_have_the_line_of_that_backward(tmp_path):
     explanation, _, _ = explained(written(tmp_path, RECORDED))
     (fault,) = explanation.faults
     assert "(g,) = torch.autograd.grad(inner, w, create_graph=True)" in [each.line.text for each in fault.evidence]

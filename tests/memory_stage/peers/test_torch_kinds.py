@@ -1,4 +1,4 @@
-"""Explain faults other than overwritten tensors. Each explanation names the line and has a fix that works."""
+"""Explain faults other than PyTorch's writes to saved tensors, each with its line and a fix that works."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ KINDS = {
         4,
         "[3.0, 3.0]\n",
     ),
-    "a parameter that an update has made a result": Kind(
+    "a parameter that is not a leaf after its update": Kind(
         "import torch\n"
         "x, y = torch.ones(8, 3), torch.ones(8)\n"
         "w = torch.zeros(3, requires_grad=True)\n"
@@ -104,7 +104,7 @@ KINDS = {
         7,
         "[0.312, 0.312, 0.312]\n",
     ),
-    "a leaf that a conversion has made a result": Kind(
+    "the result of a conversion, which is not a leaf": Kind(
         "import torch\n"
         "x = torch.ones(3, requires_grad=True).to(torch.float64)\n"
         "(x * 2).sum().backward()\n"
@@ -199,7 +199,7 @@ for _ in range(3):
     norms.append(g.norm().item())
     kept.append(w.grad)
 """,
-    "a head that is replaced before the optimizer is made, and a network without one": """
+    "a head that is replaced before the optimizer is made, and a network without an optimizer": """
 import torch
 net, frozen = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 5)), torch.nn.Linear(1, 1)
 net.head = torch.nn.Linear(5, 1)

@@ -1,4 +1,4 @@
-"""Test that graphs are found which a function's local variables keep alive, although the variables are gone later."""
+"""Test that reports name the variables and attributes that keep graphs alive, even in functions that have returned."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ main()
         "total",
         "total += self.net(x).sum()",
     ),
-    "an attribute of an object inside another one": (
+    "an attribute of an object that another object has as an attribute": (
         """
 class Meter:
     def __init__(self):
@@ -123,7 +123,7 @@ print(f"{statistics.total.item():.6f}")
         "statistics.total",
         "statistics.total = statistics.total + net(x).sum()",
     ),
-    "a list in an attribute, whose entries become numbers together": (
+    "a list in an attribute, from which the program computes one number": (
         """
 class Validation:
     def __init__(self):
@@ -203,7 +203,7 @@ print(len(results["out"]), len(results["label"]))
         "results['out']",
         'results["out"].append(net(x))',
     ),
-    "a function that catches another error": (
+    "a function that raises and catches an unrelated error": (
         """
 def main():
     running = 0
@@ -244,7 +244,7 @@ def test_a_variable_that_keeps_graphs_is_named_and_the_fixed_program_keeps_none(
 
 
 def _bytes(verdict: str) -> list[float]:
-    """Return the amounts of memory in a verdict: that of all graphs, and that of one graph."""
+    """Return the two sizes in a verdict: the bytes of all graphs, and the bytes of one graph."""
     units = {"bytes": 1, "KiB": 1024}
     return [float(number) * units[unit] for number, unit in re.findall(r"([\d.]+) (bytes|KiB)", verdict)]
 
@@ -253,7 +253,7 @@ def _numbers(text: str) -> list[float]:
     return [float(word) for word in text.split() if word.replace(".", "").replace("-", "").isdigit()]
 
 
-def test_the_reported_number_of_kept_graphs_is_from_the_second_half_of_the_loop(tmp_path):
+def test_the_reported_number_of_kept_graphs_is_counted_in_the_second_half_of_the_loop(tmp_path):
     source = (
         BEGIN + "def main():\n    total = 0\n    for i in range({}):\n        total += net(xs[i % 12]).sum()\nmain()\n"
     )
@@ -337,7 +337,7 @@ def main():
         opt.step()
 main()
 """,
-    "a total of losses whose graphs a backward pass has freed, and a number": """
+    "a sum of numbers that are read from losses after backward has freed their graphs": """
 def main():
     opt = torch.optim.SGD(net.parameters(), lr=0.1)
     total, count = 0.0, 0
@@ -412,7 +412,7 @@ for x in xs:
     loss = layer(x).mean() + 0.1 * layer.aux
     loss.backward()
 """,
-    "a step whose name the caller looks up": """
+    "a method that the program looks up with getattr": """
 class Module:
     def training_step(self, x):
         loss = 0

@@ -147,7 +147,7 @@ KINDS = {
         ("p.data", "p.data.clone()"),
         "`shadow` is not an average",
     ),
-    "an average of an object that is registered without a copy": (
+    "an average in an object that keeps the parameters without a copy": (
         NET
         + EMA.replace("KEPT", "WRONG").replace("UPDATED", "self.shadow[name].copy_(new)")
         + TRAINED.replace("UPDATE", "ema.update()")
@@ -168,7 +168,7 @@ KINDS = {
         ("p.detach()", "p.detach().clone()"),
         "restores nothing",
     ),
-    "a target network that is the network": (
+    "a target network that is the trained network itself": (
         NET
         + "import copy\nWRONG"
         + TRAINED.replace(
@@ -198,7 +198,7 @@ KINDS = {
         ("torch.tensor(losses, requires_grad=True).mean()", "sum(losses) / 8"),
         "copies the numbers of `losses` into a new leaf",
     ),
-    "losses that torch.tensor copies without a flag": (
+    "losses that torch.tensor copies without requires_grad": (
         NET + COPIED.replace("JOINED", "WRONG") + SHOWN,
         ("torch.tensor(losses).mean()", "sum(losses) / 8"),
         "runs backward from a tensor without a history",
@@ -226,7 +226,7 @@ KINDS = {
         ("size.mul_(2)", "size = size.mul(2)"),
         "overwrites `size`, which the backward pass in line",
     ),
-    "losses that torch.tensor copies, beside a penalty": (
+    "losses that torch.tensor copies, plus a penalty": (
         NET + COPIED.replace("JOINED", "WRONG + 0.01 * net[0].weight.square().sum()") + SHOWN,
         ("torch.tensor(losses, requires_grad=True).mean()", "sum(losses) / 8"),
         "only the other terms of the loss do",
@@ -236,7 +236,7 @@ KINDS = {
         ("torch.tensor((net(x) - y).square().mean().item(), requires_grad=True)", "(net(x) - y).square().mean()"),
         "only the other terms of the loss do",
     ),
-    "a loss that is copied and then given the flag": (
+    "a loss that is copied, with requires_grad set in the next line": (
         NET + ONE.replace("COPY", "WRONG") + SHOWN,
         ("torch.tensor((net(x) - y).square().mean())\nloss.requires_grad = True", "(net(x) - y).square().mean()"),
         "copies the numbers of",
@@ -293,7 +293,7 @@ def test_a_fault_has_its_line_and_edits_that_compute_the_intended_result(name, t
 
 
 @pytest.mark.parametrize("start", ["None", "torch.zeros(5, 4)"])
-def test_the_fix_detaches_a_state_that_a_module_keeps_before_the_loop_of_the_module(start, tmp_path):
+def test_the_fix_detaches_the_state_of_a_module_before_the_loop_in_its_forward(start, tmp_path):
     program = NET + KEPT_STATE.replace("START", start)
     right = "self.h = None if self.h is None else self.h.detach()\n        "
     _, meant, error = explained(written(tmp_path, program.replace("WRONG", right)))
@@ -368,7 +368,7 @@ RIGHT = {
         + "start = net(x).mean()\nguess = torch.tensor(start, requires_grad=True)\n"
         + "(guess - 1).square().backward()\nprint(guess.grad)"
     ),
-    "a temperature that starts from an output, and is trained beside the parameters": (
+    "a temperature that starts from an output, and is trained together with the parameters": (
         NET
         + "t = torch.tensor(net(x).detach().std().item(), requires_grad=True)\n"
         + "own = torch.optim.SGD([*net.parameters(), t], lr=0.1)\n"
@@ -392,7 +392,7 @@ def test_a_correct_program_has_no_faults(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_the_fix_moves_a_write_into_parameters_behind_backward(name, tmp_path):
+def test_the_fix_moves_a_line_that_writes_to_parameters_after_backward(name, tmp_path):
     write, before = WRITES[name]
     start = f"{NET}{before}for step in range(3):\n    loss = (net(x) - y).square().mean()\n"
     end = f"    opt.step()\n{SHOWN}"

@@ -1,4 +1,4 @@
-"""Test realistic trainings with a write in the wrong place: the report names the line, the savers and the repair.
+"""Test reports on realistic trainings with a write in the wrong place: the line, the saving operations and the repair.
 
 The trainings are the files of the folder ``programs``. The tests follow the report's advice, and then expect a report
 without faults.

@@ -101,7 +101,7 @@ def test_bytes_rise_and_fall_with_storages():
 # ---------- kinds of programs ----------
 
 
-def test_parameters_have_their_names_and_a_step_names_the_written_storages():
+def test_parameters_have_the_names_of_the_program_and_an_optimizer_step_writes_each_of_them():
     variant, error = run(
         """
 class Net(nn.Module):
@@ -126,7 +126,7 @@ opt.step()
     assert len(written) == 4
 
 
-def test_an_optimizer_step_between_forward_and_backward_is_recorded_as_stale():
+def test_an_optimizer_step_between_forward_and_backward_makes_a_saved_tensor_stale():
     variant, error = run(
         "w = nn.Parameter(torch.ones(2))\nopt = torch.optim.SGD([w], lr=0.1)\n(w * w).sum().backward()\n"
         "loss = (w * w).sum()\nopt.step()\nloss.backward()"

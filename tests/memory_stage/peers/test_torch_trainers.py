@@ -73,7 +73,7 @@ def fit(module, callback):
 
 
 def train(model, callback):
-    """Call the hooks as ``transformers.Trainer.train`` does: none after an error."""
+    """Call the hooks as ``transformers.Trainer.train`` does, which calls no hook after an error."""
     given = {"args": None, "state": None, "control": None, "model": model}
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     callback.on_train_begin(**given)
@@ -148,7 +148,7 @@ def test_graphs_that_the_model_keeps_are_found_at_the_end(trainer):
     assert fault.kind == "leak" and ".kept` keeps 5 results with their graphs" in fault.verdict
 
 
-def test_a_trainer_of_lightning_passes_every_error_to_the_callback(trainer):
+def test_only_the_trainer_of_lightning_passes_an_error_outside_of_backward_to_the_callback(trainer):
     make, run = trainer
     callback = make()
     with pytest.raises(RuntimeError, match="leaf Variable"):

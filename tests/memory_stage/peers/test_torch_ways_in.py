@@ -1,4 +1,4 @@
-"""Ways into an explanation of PyTorch programs: the decorator, the magic, the plugin of pytest, the options."""
+"""Test the ways to explain a PyTorch program: the decorator, the magic, the plugin of pytest, and the command."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tests.support.peers.whole_runs import REPORTS, culprits, explained, report,
 PROGRAMS = Path(__file__).parent / "programs"
 
 FOUND = culprits("torch")
-#: The possible meanings of some programs, in the order of the fixes between which their reader has to choose.
+#: For each program that its author may have meant in two ways: the two meanings, in the order of the fixes.
 MEANINGS = {
     "o20_actor_after_the_step_of_its_critic": ("forward_again", "same_parameters"),
     "t01_gan_joint_losses": ("drawn_again", "same_parameters"),
@@ -46,7 +46,7 @@ def test_the_program_of_a_bug_report_gets_its_line_and_a_fix_with_the_right_outp
 
 
 def right_outputs(path: Path, fixes: int) -> list[set[str]]:
-    """Return, for each fix, the right outputs: that of the corrected program, or that of the program of its meaning."""
+    """Return, for each fix, a set with the output of the corrected program that has the meaning of the fix."""
     meanings = [REPORTS / "right" / f"{path.stem}_{meaning}.py" for meaning in MEANINGS.get(path.stem, ())]
     if meanings:
         return [{explained(each)[1]} for each in meanings]
@@ -178,7 +178,7 @@ for _ in range(4):
 loss.backward(retain_graph=True)
 torch.stack(outs).sum().backward(retain_graph=True)
 """,
-    "a write through .data beside the cells that were saved": """
+    "a write through .data to other cells than the saved cells": """
 import torch
 pool = torch.ones(2, 3, requires_grad=True)
 y = (pool[0] * pool[0]).sum()
@@ -285,7 +285,7 @@ def scale():
 scale()
 y.sum().backward()
 """,
-    "an argument whose function is called for its effect": """
+    "an argument of a function that is called only because it writes to the argument": """
 import torch
 x = torch.ones(2, requires_grad=True)
 def scale(t):

@@ -171,7 +171,7 @@ def test_the_bytes_of_every_step_are_those_of_the_live_storages(source):
 
 
 def bytes_in_events(steps: list[dict]) -> list[int]:
-    """Return, after each step, the bytes of the live storages and of the gradients in flight."""
+    """Return, after each step, the bytes of the live storages and of the gradients that only backward uses."""
     alive, flight, found = {}, 0, []
     for step in steps:
         for event in step["events"]:
@@ -388,7 +388,7 @@ def recorded(source: str, namespace: dict, policy: str) -> tuple[dict, list[dict
 @pytest.mark.parametrize("device", ["cpu", "gpu:sim"])
 @pytest.mark.parametrize("seed", range(30))
 def test_after_every_step_the_trace_equals_the_state_of_the_engine(seed, device):
-    """Compare shapes, strides, versions, numbers, shared storages, and saved tensors with their states."""
+    """Compare shapes, strides, versions, numbers and shared storages, and why each saved tensor is stale."""
     source, namespace = fuzz.program(seed, rarer=seed % 3 > 0), names()
     if device != "cpu":
         mt.set_device(device, capacity="64 MiB")

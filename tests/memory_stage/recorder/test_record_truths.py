@@ -1,4 +1,4 @@
-"""Compare the recorder with the contents of memory after each line of short programs, which were worked out by hand.
+"""Compare recordings of short programs with the contents of memory after each line, which a person worked out by hand.
 
 The comment after each line describes the memory after the line has run:
 
@@ -6,9 +6,10 @@ The comment after each line describes the memory after the line has run:
     | allocated/peak
 
 ``x=y`` are two names of one tensor, ``-`` is a tensor without a name. ``*`` marks a leaf that requires a gradient,
-``'`` a tensor with a history, ``np`` a numpy array, ``b`` borrowed memory. Dense strides, float32 and offset 0 are left
-out. The third part lists the tensors saved for backward with their storage and version, and whether they are ``lost``
-or ``moved``. A saved copy has a separate storage, at version 0. If nothing is saved, the third part is left out.
+``'`` a tensor with a history, ``np`` a numpy array, ``b`` borrowed memory. Dense strides, float32 and offset 0 are not
+written. The third part lists the tensors saved for backward with their storage and version. ``lost`` means that a write
+has overwritten the saved cells, ``moved`` that only the version of the storage has changed. A saved copy has a separate
+storage, at version 0. If nothing is saved, there is no third part.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ a = x + 0                       # x* 1[1], a' 2[1] | 1v0 3, 2v0 3 | 8/8
 y = a.square()                  # x* 1[1], a' 2[1], y' 3[1] | 1v0 3, 2v0 3, 3v0 9 | square 2v0 | 12/12
 a.add_(1)                       # x* 1[1], a' 2[1], y' 3[1] | 1v0 3, 2v1 4, 3v0 9 | square 2v0 lost | 12/12
 """
-TRUTHS["a write beside a saved tensor changes only the version"] = """
+TRUTHS["a write to other cells than the saved cells changes only the version"] = """
 x = mt.to_tensor([3., 4.], stop_gradient=False)   # x* 1[2] | 1v0 3 4 | 8/8
 a = x + 0                       # x* 1[2], a' 2[2] | 1v0 3 4, 2v0 3 4 | 16/16
 y = a[0:1].square()             # x* 1[2], a' 2[2], y' 3[1] | 1v0 3 4, 2v0 3 4, 3v0 9 | square 2v0 | 20/20

@@ -60,7 +60,7 @@ def lines(done) -> list[int]:
 
 
 class NoWindow:
-    """A window that never begins. It stores the number of the statement with which a line is first reached."""
+    """A window that never begins. It counts the statements of the run up to the first statement at a line."""
 
     is_alone = False
 
@@ -152,12 +152,13 @@ def test_the_window_of_a_counted_run_begins_with_the_iteration_that_made_the_nod
     source = "for i in range(50):\n    for k in range(3):\n        k\n    made[0] += 1\n    i\ni\n"
     run = CountedRun(source, FILE, lambda: made[0])
     run.run({"made": made})
-    # An iteration has six statements: the inner head, three times `k`, the count and `i`. Two statements run once.
+    # An iteration runs six statements: the head of the inner loop, `k` three times, `made[0] += 1` and `i`. The head of
+    # the outer loop and the last `i` run once.
     each = (run.count - 2) // 50
     first, last = run.window(40, 1 + 42 * each)
     assert last == 1 + 42 * each + 3 and first == 2 + 40 * each
     assert run.window(-1, 1 + 42 * each)[0] == 2 + 41 * each
-    # The node is so old that the window begins only 200 statements or fewer before the last statement.
+    # The node is older than the longest window, so the window begins at most 200 statements before the last one.
     assert run.window(0, run.count)[0] >= run.count - 200
 
 

@@ -346,7 +346,7 @@ def test_sentences_under_copy_on_write(source):
     assert said[-len(COW[source]) :] == COW[source]
 
 
-def test_sentences_about_a_write_beside_saved_cells_say_that_only_the_version_moved():
+def test_sentences_about_a_write_to_cells_next_to_saved_cells_say_that_only_the_version_moved():
     source = LEAF + "a = x * 1\ny = a[0:2] * a[0:2]\na[2] = 8\ny.sum().backward()"
     said = sentences(source)
     assert said[3] == (
@@ -369,7 +369,7 @@ def test_the_sentence_about_an_operation_of_an_earlier_cell_calls_it_earlier():
 
 
 def test_the_effect_of_a_write_on_saved_tensors_is_always_mentioned():
-    """The sentences that reach the limit of words, and are therefore shortened, mention the effect, too."""
+    """This includes sentences that are shortened because they would have too many words."""
     for policy in ("2.6", "copy_on_write"):
         for source in [*PROGRAMS.values(), *map(fuzz.program, range(40))]:
             mt.seed(0)

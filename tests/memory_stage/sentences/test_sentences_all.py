@@ -1,4 +1,4 @@
-"""Test that each text of the sentences occurs for a program of which it is true, and not for a similar program."""
+"""Test that each text that sentences consist of occurs for a program if it is true, and not for a similar program."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ STAGE = "# the stage\n"
 #: This mark ends a program whose last value the notebook shows and keeps as ``_``.
 SHOWN = "# shown"
 
-#: The number of texts that must be judged false for the similar program. Some texts, such as those about gradients in
-#: flight, cannot be judged.
+#: At least so many texts must be judged false for the similar program. Some texts, such as those about gradients that
+#: only backward uses, cannot be judged.
 FEWEST_FALSE = 110
 
 #: Texts that occur only for programs of real PyTorch or Paddle, and therefore only in the tests with these frameworks.
@@ -45,7 +45,7 @@ OF_FRAMEWORKS = {
 
 @dataclass
 class Pair:
-    """A program that produces some texts, and a program with one other line, of which the texts would be false.
+    """A program that produces some texts, and a program that differs in one line, so that the texts would be false.
 
     Attributes:
         texts: the texts, in the form of ``templates.texts``.
@@ -57,9 +57,7 @@ class Pair:
 
 
 def pairs() -> list[Pair]:
-    """Read the pairs in ``near.diff``. A pair is some texts, followed by its programs as a diff; a blank line
-    ends it.
-    """
+    """Read the pairs in ``near.diff``: for each, its texts, then the diff of its two programs, then a blank line."""
     found = []
     for block in Path(__file__).with_name("near.diff").read_text(encoding="utf-8").strip("\n").split("\n\n"):
         lines = block.splitlines()
@@ -70,7 +68,7 @@ def pairs() -> list[Pair]:
 
 
 def sentences_after(program: str) -> list[truth.Said]:
-    """Return the sentences on a program, or on its part after ``STAGE``, each with the states of memory around it."""
+    """Return the sentences on a program, or on its part after ``STAGE``, with memory before and after each step."""
     namespace = {"__name__": "__main__", "mt": mt}
     earlier, _, program = program.rpartition(STAGE)
     exec(compile(earlier, "<earlier>", "exec"), namespace)
@@ -216,5 +214,5 @@ def test_an_assignment_to_a_new_copy_begins_with_the_copy():
     assert sentence.startswith("`clone` copies 2 numbers")
 
 
-def test_the_meaning_of_every_claim_is_defined():
+def test_the_rules_that_judge_sentences_are_all_in_one_table_of_more_than_100():
     assert claims_rarer.rule is truth.rule and len(truth.RULES) > 100

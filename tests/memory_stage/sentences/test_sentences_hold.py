@@ -302,7 +302,7 @@ def test_the_work_of_recording_a_recursion_is_proportional_to_its_depth(body: st
 
 @pytest.fixture
 def notebook_on_a_gpu():
-    """Return a simulated GPU on which the notebook has tensors that no stage shows."""
+    """Switch to a simulated GPU, and return a list with a tensor of the notebook there, which no stage shows."""
     mt.set_device("gpu:sim", capacity="64 MiB")
     yield [mt.ones([100_000])]
     mt.set_device("cpu")
@@ -333,7 +333,7 @@ def test_a_gpu_tensor_whose_name_is_rebound_adds_no_bytes_to_the_memory_of_the_h
     assert meter(program, x=x) == meter(program) == [(1, 40, 40), (2, 60, 60)]
 
 
-def test_a_free_on_a_gpu_is_reported_in_the_bytes_of_its_meter(notebook_on_a_gpu) -> None:
+def test_a_free_is_reported_in_blocks_of_512_bytes_on_a_gpu_and_in_exact_bytes_on_the_host(notebook_on_a_gpu) -> None:
     on_gpu, on_host = numbered_sentences("x = mt.ones([10])\ndel x"), None
     mt.set_device("cpu")
     on_host = numbered_sentences("x = mt.ones([10])\ndel x")
