@@ -1,5 +1,5 @@
-"""Test the faster use of axe, which checks one text of each style and must find the same faults as a check of
-all texts.
+"""Test `accessibility.violations`: it lets axe check one text of each style, which is faster, and must find the same
+faults as a check of all texts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ONLY_COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, "prel
 STYLE = """p, li, button { color: #222; background: #fff } .far { position: absolute; left: 0 } .sun { color: #222 }
 .box { position: absolute; width: 60px; height: 60px; background: #333 } .faded { opacity: .4 }"""
 TWENTY = '<p class="note">words</p>' * 20
-#: A page with many similar texts, of which one is unreadable.
+#: For each fault, the HTML of a page. The element with the id ``bad`` has the fault, and similar elements do not.
 FAULTS = {
     "a text with another colour": f'{TWENTY}<p class="note" style="color: #ccc" id="bad">words</p>{TWENTY}',
     "a text with the colour of its parent": (

@@ -61,7 +61,7 @@ def test_every_text_of_every_picture_has_enough_contrast_and_is_not_on_a_pattern
                 for width in (288, 760):
                     for text, ground, said in text_pairs(picture.svg(trace, number, step, width)):
                         pairs.setdefault((text, ground), said)
-    # red on a light red background, paper on red, digits on the tints of aliases
+    # among them red on light red, the colour of the paper on red, and digits on the tints of aliases
     assert {("red", "redwash"), ("paper", "red"), ("muted", "wash"), ("ink", "t1"), ("ink", "t4")} <= set(pairs)
     for (text, ground), said in pairs.items():
         assert ground in MODES["light"], f'"{said}" is drawn on {ground}'
@@ -75,5 +75,5 @@ def test_lines_and_alias_colours_have_enough_contrast_to_the_background(mode):
     for ground in ("paper", "wash"):
         for token in ("ink", "line", "node", "red", "focus", "a1", "a2", "a3", "a4"):
             assert contrast(colours[token], colours[ground]) >= GRAPHIC, f"{token} on {ground}"
-    for alias in "1234":  # a pattern has lines of the alias's colour on its tint
+    for alias in "1234":  # a pattern has lines in the colour of an alias, on the tint of the same alias
         assert contrast(colours[f"a{alias}"], colours[f"t{alias}"]) >= 2, f"pattern {alias}"

@@ -121,7 +121,7 @@ def test_a_picture_folds_nothing_if_it_fits_the_given_height(width):
                 height = int(re.search(r' height="(\d+)"', whole)[1])
                 assert picture.svg(trace, variant, step, width, room=height) == whole, (name, variant, step)
                 folded += picture.svg(trace, variant, step, width, room=height // 2) != whole
-    assert folded > 5  # half the height folds parts of many pictures
+    assert folded > 5  # at half the height, parts of many pictures are folded
 
 
 def test_the_picture_has_the_same_height_at_every_step_of_every_variant(show):
@@ -158,7 +158,7 @@ def test_a_stage_has_three_controls_at_first_and_more_after_clicks(show):
     assert soon(lambda: len(page.evaluate(seen))) > 12
 
 
-def test_a_page_can_show_a_step_of_the_variant_with_a_label(show):
+def test_show_step_chooses_a_variant_by_its_label_and_counts_steps_from_1(show):
     page = show("stale")
     page.evaluate("host().showStep(4, 'copy on write')")
     assert page.evaluate("[host().at.variant, host().at.step]") == [1, 3]

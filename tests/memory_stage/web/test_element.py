@@ -153,7 +153,7 @@ def test_a_name_is_highlighted_with_its_tensor_and_its_storage(show):
     lines = (
         "[...host().shadowRoot.querySelectorAll('.pic path')].filter(p => p.style.stroke.includes('--focus')).length"
     )
-    assert page.evaluate(lines) == 3  # the marks under the name, its arrow and the arrow's head, and not those of x
+    assert page.evaluate(lines) == 3  # the line under the name y, the arrow of y and its head, but nothing of x
     assert page.evaluate("host().light('nobody')") is False
     page.evaluate("host().unlight()")
     assert page.evaluate("ringed()") == []
@@ -167,13 +167,13 @@ def test_a_name_is_highlighted_with_its_tensor_and_its_storage(show):
         ("error", ["1", "2", "4", "6", "8", "9"]),  # lines that have run, without those of `try` and `except`
     ],
 )
-def test_a_tick_marks_the_line_and_in_backward_the_line_of_the_current_operation(show, name, reported):
+def test_the_ticks_name_the_lines_that_ran_and_in_backward_the_lines_of_the_operations(show, name, reported):
     page = show(name, width=1180)
     page.evaluate("host().showDetails(true); host().go(Infinity)")
     assert page.locator(".chart text").all_text_contents() == reported
 
 
-def test_forced_colours_show_one_bar_beside_the_code_and_disabled_buttons(show):
+def test_forced_colours_show_disabled_buttons_and_one_bar_beside_the_code(show):
     page = show("stale")
     page.emulate_media(forced_colors="active")
     drawn(page)

@@ -115,7 +115,7 @@ def test_a_click_in_the_timeline_goes_to_its_event(shown):
     assert soon(sentence, page) == spoken(family.figures()["timeline"].steps[after])
 
 
-def test_an_index_is_chosen_by_click_on_an_element_on_a_cell_and_by_keyboard(shown):
+def test_an_index_is_chosen_by_keyboard_or_by_a_click_on_an_element_or_a_cell(shown):
     page = shown("strides")
     page.locator('.pic [data-pick="e2_3"]').click()
     assert soon(lambda: sentence(page).startswith("Element [2, 3] is cell 11, at byte 44: 0 + 2 × 4 + 3 × 1 = 11."))

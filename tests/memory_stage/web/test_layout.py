@@ -16,7 +16,7 @@ from tests.support.web import pages
 WIDTHS = (288, 320, 360, 592, 700, 760, 792, 1000)
 
 
-# Each depth of the picture, with the smallest and the largest cells.
+# The widths and the options of the drawn pictures: each depth with the smallest cells, and two depths with large cells.
 LOOKS = {
     "everything": (WIDTHS, {"depth": "history"}),
     "tensors": ((320, 592, 760, 1000), {"depth": "tensors"}),
@@ -51,7 +51,7 @@ def test_no_element_is_wider_than_the_element_around_it(show, name):
         assert page.evaluate("tooWide()") == [], f"at {width}px"
 
 
-# Some steps of each program are drawn, each at a random width.
+# The seed of the random programs, of the steps that are drawn, and of the width of each picture.
 SEED = int(os.environ.get("MINITENSOR_SEED", "7"))
 
 

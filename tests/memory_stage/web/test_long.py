@@ -21,7 +21,7 @@ for epoch in range(3):
 
 @pytest.fixture
 def show(show):
-    """Open a page with a stage whose details are open."""
+    """Return a function that opens a page with a stage and opens its details."""
 
     def show_details(name=None, **look):
         page = show(name, **look)

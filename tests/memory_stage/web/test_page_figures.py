@@ -1,4 +1,7 @@
-"""Test that the benchmark of pages with stages measures every number that it reports. No test checks a time."""
+"""Test that the benchmark of pages with stages measures every number that it reports.
+
+No test sets an upper limit for a time.
+"""
 
 from __future__ import annotations
 

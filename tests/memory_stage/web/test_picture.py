@@ -1,4 +1,4 @@
-"""Test pictures without a browser: they are complete, repeatable and safe. Test the size of the script, too."""
+"""Test without a browser that pictures are complete, repeatable and safe, and that the script is small."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_the_bar_of_a_saved_tensor_leaves_out_the_copied_cells():
     trace = pages.trace("preserved")
     number = [variant["label"] for variant in trace["variants"]].index("copy on write")
 
-    def dashed(step: int) -> int:  # the pieces of the tracks of saved tensors
+    def dashed(step: int) -> int:  # count the pieces of the tracks of saved tensors, which have dashed edges
         drawn = ElementTree.fromstring(picture.svg(trace, number, step=step, width=1000)).iter(f"{SVG}rect")
         return sum("stroke-dasharray:4 2" in node.get("style") for node in drawn)
 
@@ -189,7 +189,7 @@ def test_repeated_cells_and_tensors_without_cells_are_described():
     assert "no cells" not in drawn_text(picture.svg(trace, step=5, width=1000))
 
 
-def test_arrays_of_numpy_are_named_and_a_write_that_raises_no_version_is_marked():
+def test_arrays_of_numpy_are_named_and_a_write_that_increments_no_version_is_marked():
     trace = pages.trace("foreign")
     words = drawn_text(picture.svg(trace, step=3, width=1000))
     assert words.count("numpy") == 2  # at the position where a tensor has its version
@@ -222,7 +222,7 @@ def test_a_storage_has_the_cells_of_its_variant():
     assert "14" in words and "·" not in words
 
 
-# ---------- arguments of a script ----------
+# ---------- ids and marks, the script ----------
 
 
 def groups(svg: str, key: str) -> set[str]:
@@ -266,7 +266,7 @@ def marked(name: str, step: int, **mark: str) -> list[str]:
 
 def test_a_mark_outlines_a_storage_and_all_its_holders():
     assert marked("stale", 2, storage="2") == [
-        *("storage 2", "tensor t2", "saved s1 s2", "saved s1 s2"),  # the bar and the box of a saved row
+        *("storage 2", "tensor t2", "saved s1 s2", "saved s1 s2"),  # a row of saved tensors has a bar and a box
         "node n2",
     ]
     assert marked("stale", 2, storage="1") == ["storage 1", "tensor t1"]

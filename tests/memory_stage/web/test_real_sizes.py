@@ -15,7 +15,8 @@ from memory_stage.trace.validation import problems
 from tests.support.web import pages
 
 PROGRAM = "x = mt.to_tensor(scans)\nfirst = x[0]\nfirst.scale_(-1.0)\nw = mt.to_tensor(weights)\nw[3:9] = 0.0\n"
-# The boxes of heavy frames and of the samples of each storage, relative to the picture.
+# For each storage: the number of its shades, its text, and the boxes of its heavy frames and of its backgrounds, in px
+# relative to the window.
 DRAWN = """() => {
     const svg = document.querySelector('memory-stage').shadowRoot.querySelector('.pic svg');
     const boxOf = part => {
@@ -83,7 +84,7 @@ MANY = 200
 
 
 def network(written: int) -> dict:
-    """Return the trace of a network of 200 parameters, whose second step writes the first ``written`` parameters."""
+    """Return a trace with two steps: one makes 200 parameters, the other writes the first ``written`` parameters."""
     names = [f"net.layers[{i // 40}].part{i % 40 // 10}.weight{i % 10}" for i in range(MANY)]
     shown = {"shape": [8, 8], "strides": [8, 1], "offset": 0, "dtype": "float32", "stop_gradient": False, "leaf": True}
     made = [

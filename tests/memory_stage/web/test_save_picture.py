@@ -1,4 +1,4 @@
-"""Test "Save picture": the files contain the program, the sentence and the picture, and load nothing else."""
+"""Test "Save picture": the files contain the program, the sentence and the picture, and load no other file."""
 
 from __future__ import annotations
 

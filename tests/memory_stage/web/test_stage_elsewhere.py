@@ -17,8 +17,8 @@ import memory_stage as stage
 from memory_stage.web import embed
 from tests.support.waiting import soon
 
-# A notebook's page under VS Code's strictest setting: it loads nothing from other hosts, and only inline scripts and
-# styles.
+# The policy of a notebook's page under VS Code's strictest setting. Only inline scripts and styles work. Images, frames
+# and requests may use other hosts, but a stage needs none.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src https: data:; "
     "connect-src https:; child-src https: data:"

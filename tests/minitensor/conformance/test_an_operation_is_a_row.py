@@ -1,4 +1,7 @@
-"""Test that one row of the table adds an operation: apply the patch in docs/contributing/operation.md to a copy."""
+"""Test that one row of the table adds an operation.
+
+The tests copy files of the repository and apply the patch in docs/contributing/operation.md to the copy.
+"""
 
 from __future__ import annotations
 

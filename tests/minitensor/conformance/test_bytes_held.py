@@ -1,9 +1,9 @@
 """Test that every in-place operation keeps at most as many bytes for its backward as Paddle 2.6.2 and PyTorch.
 
 The bytes are measured on a non-leaf tensor of 1 MiB of float32, and counted in copies of this tensor. Operands that are
-saved by reference do not count. The frameworks' bytes were recorded in facts/goldens, and in facts/torch-copies.json
-with a constant as the second operand. If neither has a record, or if the other operands need a gradient, too, the limit
-is one copy of the overwritten tensor.
+saved by reference do not count. Paddle's bytes were recorded in facts/goldens, and PyTorch's in
+facts/torch-copies.json. If neither framework has a record, or if the other operands also need a gradient, the limit is
+one copy of the overwritten tensor.
 """
 
 from __future__ import annotations

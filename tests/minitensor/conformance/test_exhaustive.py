@@ -70,7 +70,7 @@ def test_the_policy_at_the_time_of_the_write_decides_what_is_refused(plan):
 
 
 @pytest.mark.parametrize("plan", TURNS)
-def test_programs_are_right_if_the_policy_changes_between_writes(plan):
+def test_programs_are_right_or_refused_if_the_policy_changes_between_writes(plan):
     judged(plan, SAMPLE)
 
 

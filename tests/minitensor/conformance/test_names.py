@@ -30,7 +30,7 @@ TWINS = {
     "uniform_": "rand_like",
     "zero_": "zeros_like",
 }
-#: Operations that Paddle, too, has only in place: they draw numbers into an existing tensor, or scale rows of a table.
+#: Operations that exist only in place, as in Paddle: they draw numbers into a tensor, or scale rows of a table.
 IN_PLACE_ONLY = {"cauchy_", "embedding_renorm_", "exponential_", "geometric_", "random_"}
 
 
@@ -51,8 +51,8 @@ def recorded(name: str, space: str) -> inspect.Signature | None:
 
 
 def parameters(signature: inspect.Signature) -> list[tuple[Any, ...]]:
-    """Return name, kind and default of each parameter. The name of the first one, on which a method is called, is
-    ignored.
+    """Return name, kind and default of each parameter. A first parameter ``self`` or ``x`` always counts as equal,
+    because methods and functions name it differently.
     """
     found = [(p.name, p.kind.name, p.default) for p in signature.parameters.values()]
     return [("first", None, inspect.Parameter.empty) if p[0] in ("self", "x") else p for p in found[:1]] + found[1:]

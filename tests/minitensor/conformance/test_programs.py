@@ -32,7 +32,7 @@ from tests.support.conformance.programs.vocabulary import World
 
 SEED = os.environ.get("MINITENSOR_SEED", "in place")
 CHUNK = 500
-# (policy, shortest and longest length, number of programs, the smallest share of them that must be right)
+# (policy, shortest and longest length, number of programs, the least share of right programs)
 PLANS = [
     ("2.6", (2, 9), 7_000, 0.6),
     ("2.5", (2, 9), 3_000, 0.5),
@@ -305,7 +305,7 @@ def test_the_programs_reach_every_operation_and_every_kind_of_statement():
 @pytest.mark.parametrize("dtypes", [(), ("float16",)], ids=["float64", "float16"])
 def test_the_comparison_notices_a_planted_fault(fault, dtypes):
     if dtypes and fault in (SavedValuesAreNotChecked, WrongSlope, DtypesFollowTheOperand):
-        pytest.skip("the fault changes values by less than float16 rounds, or needs two dtypes")
+        pytest.skip("the fault changes values by less than the rounding of float16, or needs two dtypes")
     policy = getattr(fault, "under", "2.6")
     for number in range(4000):
         engine = fault("2.6" if policy == "mixed" else policy, strict=True)

@@ -39,7 +39,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     if command is None:
         pytest.skip("there is no mpiexec: pip install mpich")
     if importlib.util.find_spec("sklearn") is None:
-        pytest.skip("scikit-learn, whose digits are learned, is not installed")
+        pytest.skip("scikit-learn is not installed, and the networks learn its digits")
     file = tmp_path_factory.mktemp("ranks") / "said.json"
     one_core = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     process = subprocess.Popen(
@@ -143,9 +143,9 @@ def test_gradients_flow_through_a_sum_over_ranks(said):
     both = numbers(0) + numbers(1)
     for rank, (values, gradient, second, unchanged) in enumerate(said["sum_with_gradient_2"]):
         assert values == both.tolist()
-        assert gradient == ((1.0 + 2.0) * 2 * both).tolist()  # the gradient of both losses, whose factors are 1 and 2
-        # The first derivative of each rank's loss is 2 * 3 * both**2. The second derivative is that of the sum of both
-        # ranks' first derivatives.
+        assert gradient == ((1.0 + 2.0) * 2 * both).tolist()  # the losses of the two ranks have the factors 1 and 2
+        # Each rank differentiates both**3. The gradient is summed over the two ranks: 2 * 3 * both**2. The gradient of
+        # that is summed over the ranks again.
         assert second == (2 * 2 * 6 * both).tolist()
         assert unchanged == numbers(rank).tolist()
 
@@ -203,7 +203,7 @@ def test_a_checksum_depends_on_every_bit_the_shape_and_the_dtype():
 # ---- without other ranks ---------------------------------------------------------------------------------------------
 
 
-def test_a_call_of_other_ranks_before_init_parallel_env_raises():
+def test_a_call_that_needs_other_ranks_raises_before_init_parallel_env():
     assert (dist.get_rank(), dist.get_world_size(), dist.is_initialized()) == (0, 1, False)
     for call in (lambda: dist.all_reduce(mt.ones([1])), dist.barrier, lambda: dist.check_equal([mt.ones([1])])):
         with pytest.raises(RuntimeError, match="init_parallel_env"):

@@ -111,7 +111,7 @@ def test_no_gradient_changes_if_one_of_them_cannot_be_added_to():
     u, v = leaf([1.0, 2.0]), leaf([1.0, 2.0])
     (u * v).sum().backward()
     spread = mt.ones([1], "float64").as_strided([2], [0], 0)
-    v._node.saved = spread  # PyTorch's vocabulary accepts such a gradient
+    v._node.saved = spread  # minitensor.torch accepts such a gradient
     with pytest.raises(RuntimeError, match="several elements"):
         (u * v).sum().backward()
     assert u.grad.tolist() == [1, 2] and v.grad.tolist() == [1, 1] and u.grad.inplace_version == 0

@@ -1,4 +1,4 @@
-"""Test that backward changes nothing but the gradients of leaves, and frees each gradient after its last use."""
+"""Test that backward changes only the gradients of leaves, and frees every other gradient after its last use."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_the_error_names_shapes_that_do_not_broadcast(name: str):
 @pytest.mark.parametrize(
     "call", [lambda: mt.sin(2.0), lambda: mt.add(1, 2), lambda: mt.sin([1.0]) and None, lambda: mt.abs("a")]
 )
-def test_an_operation_on_no_tensor_computes_or_says_that_it_needs_a_tensor(call):
+def test_an_operation_without_a_tensor_operand_computes_or_says_that_it_needs_a_tensor(call):
     try:
         call()
     except TypeError as error:
@@ -107,7 +107,7 @@ def test_the_error_names_a_wrong_argument(call, given: str):
 
 
 @pytest.mark.parametrize("name", ["add_", "sin_", "fill_", "reshape_", "squeeze_"])
-def test_an_in_place_function_refuses_to_write_anything_but_a_tensor(name: str):
+def test_an_in_place_function_refuses_a_target_that_is_not_a_tensor(name: str):
     for wrong in (3.0, [1.0], np.ones(2), None):
         arguments = {"add_": (X,), "fill_": (1.0,), "reshape_": ([1],)}.get(name, ())
         expect_named(lambda w=wrong, a=arguments: getattr(mt, name)(w, *a), name, type(wrong).__name__)

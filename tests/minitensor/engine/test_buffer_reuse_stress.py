@@ -1,9 +1,9 @@
 """Test that programs that constantly allocate and free large buffers never read a wrong byte.
 
-A random program computes, writes in place, takes views, exports memory to numpy, by DLPack and as buffers, keeps
-graphs and their gradients for a while, and drops all of these in any order. Each memory has a shadow, a separate array
-on which plain numpy computes the same. After every step the kept buffers are overwritten; then everything that is still
-alive must equal its shadow.
+A random program computes, writes in place, takes views, exports memory as numpy arrays, DLPack capsules and buffers,
+keeps graphs and their gradients for a while, and drops all of these in any order. Each memory has a shadow, a separate
+array on which plain numpy computes the same. After every step the kept buffers are overwritten; then everything that is
+still alive must equal its shadow.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ MANY[0, 0] = MANY[-1, -1] = True
 FEW = np.array([0, 1, 2, 3, 5, 6, 9, 11, 13, 15])
 
 #: Each write into a saved tensor, the number of cells that it overwrites, and the bytes of the index arrays that list
-#: these cells (0 if the cells form a grid).
+#: these cells (0 if the cells form a grid or at most eight runs of consecutive cells).
 WRITES: dict[str, tuple[Callable[[mt.Tensor], object], int, int]] = {
     "a row": (lambda x: x.__setitem__(3, WRITE), N, 0),
     "two rows": (lambda x: x.__setitem__(slice(2, 4), WRITE), 2 * N, 0),
@@ -245,7 +245,7 @@ def test_bytes_preserved_for_one_result_only_are_freed_with_that_result():
         x.fill_(WRITE)
     assert allocated() - before == KIB
     del whole
-    assert allocated() - before == 4 * N - KIB  # `whole`, a result of 1 KiB, is freed, too
+    assert allocated() - before == 4 * N - KIB  # the result `whole` itself, which has 1 KiB, is also freed
     want = np.zeros(SHAPE, np.float32)
     want[2] = w.numpy()[2]
     expect_twice(row, w, want)

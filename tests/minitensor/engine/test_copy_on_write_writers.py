@@ -85,7 +85,7 @@ def test_an_in_place_operation_and_earlier_operations_share_one_copy(no_collecto
     del x
     assert allocated() == before  # the tensor is freed, and the copy is not
     del one
-    assert allocated() == before - KIB  # a result is freed; the saved row is a view of the copy, which it keeps alive
+    assert allocated() == before - KIB  # `one` is freed, but the copy is not, because `row` saved a view of it
     del row
     assert allocated() == before - 2 * KIB - 64  # the copy and the result of the row are freed
 

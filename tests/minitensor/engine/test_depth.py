@@ -69,7 +69,7 @@ from minitensor.engine.core.history import Node
 from minitensor.engine.core.iterative_dealloc import free_iteratively
 gc.disable()
 N = 3_000
-if sys.version_info >= (3, 13):  # this CPython nests up to 10,000 deallocations, so do as in a browser
+if sys.version_info >= (3, 13):  # CPython nests 10,000 deallocations, too many for this stack: free as in a browser
     Node.__del__ = free_iteratively
 PROGRAM = '''
 def run():

@@ -1,4 +1,4 @@
-"""Test that the engine searches for a CUDA device once, explains why there is none, and counts its memory."""
+"""Test the search for a CUDA device, which runs once and explains why there is none, and the counters of a device."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Test that CuPy has every function that the engine calls for arrays on a device.
 
-The calls are recorded on the simulated GPU and compared with the facts:
-
-``facts/cupy-functions.json`` has CuPy's functions with their parameters, and the dtypes that its ufuncs compute with.
+The calls are recorded on the simulated GPU and compared with ``facts/cupy-functions.json``, which has CuPy's functions
+with their parameters, and the dtypes in which CuPy's ufuncs compute.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.cpu_only
 
 FACTS = json.loads((Path(__file__).parents[4] / "facts/cupy-functions.json").read_text())
 
-#: The recorded methods of CuPy's arrays that arrays of the simulated GPU have, too.
+#: The methods in the facts about CuPy's arrays that arrays of the simulated GPU also have.
 METHODS = [name for name in FACTS["methods"] if callable(getattr(DeviceArray, name, None))]
 
 #: A recorded call: its kind, name, number of positional arguments, names of keyword arguments, and dtypes.
@@ -139,7 +138,7 @@ def test_cupy_has_every_function_that_the_operations_call(asked: set[Asked]) -> 
 
 
 #: Ufuncs with input dtypes for which CuPy's result has another dtype than numpy's.
-OTHER_DTYPES = {("subtract", "??"): "CuPy has the loop, to refuse it as numpy does"}
+OTHER_DTYPES = {("subtract", "??"): "CuPy has this loop only to raise an error, and numpy also raises one"}
 
 
 def test_cupy_computes_in_the_dtypes_of_numpy() -> None:
