@@ -1,4 +1,4 @@
-"""Put each stage beside the paragraphs that refer to its steps, and a still picture of its step after each of them.
+"""Put each stage beside the paragraphs that refer to its steps, and after each of these a still picture of the step.
 
 A paragraph refers to a step with a mark (``step_marks``). The build moves the stage into one box of a new block, and
 the text from the first mark to the last into the other box. On a wide screen the two boxes are columns, and
@@ -52,7 +52,7 @@ def _put_beside(stage: nodes.raw, named: Sequence[step_mark]) -> None:
     """Move the stage, and the blocks from the first mark to the last, into the two boxes of a new block.
 
     Only blocks of the stage's section are moved, and none beyond a block that does not fit into a narrow column.
-    Nothing is moved if these limits allow no block with a mark except the block with the stage.
+    Nothing is moved if these limits exclude every mark outside the block with the stage.
     """
     section = section_of(stage)
     blocks = list(section.children)

@@ -155,7 +155,7 @@ def _questions(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[tup
 
 
 def _on_paper(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> Iterator[str]:
-    """Yield each exercise for whose picture the plan has a program.
+    """Yield each exercise that has a program for a picture in the plan.
 
     An exercise on paper has its text, the first two lines of the program, the cells of a storage to draw in, and blanks
     for a shape, strides and an offset.

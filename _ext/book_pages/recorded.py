@@ -18,7 +18,7 @@ LINKED = re.compile(r'href="(?:\.\./)*(facts/[\w./-]+)"')
 
 
 def link_facts(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
-    """Turn each path of a file of facts that the page has in inline code into a link."""
+    """Turn each piece of the page's inline code that is the path of a file of facts into a link."""
     if app.builder.format != "html":
         return
     up = "../" * pagename.count("/")

@@ -40,8 +40,8 @@ from .translated import edition_of
 FOLDER = "slides"  # the folder of the slides in the built book
 REVEAL = ("dist/reveal.css", "dist/reveal.js", "LICENSE")
 TEMPLATES = Path(__file__).parent / "theme" / "teaching"
-# There are two decks of slides. The key is the prefix of the file names of a deck's papers. The value is the library
-# whose names the programs of the deck use, and the file of the deck.
+# The decks of slides. A key is the prefix in the file names of the deck's papers. A value is the library from which the
+# deck's programs have their names, and the file of the deck.
 DECKS = {"": ("Paddle", "index.html"), "torch-": ("PyTorch", "torch.html")}
 
 

@@ -57,10 +57,10 @@ def box_of(element: Locator) -> FloatRect:
 class soon:
     """A value that is read again until a comparison holds: ``assert soon(page.evaluate, "step") == 3``.
 
-    The name is a word of the assertion. The value can be compared with ``==``, ``<``, ``<=``, ``>``, ``>=`` and ``in``,
-    or asserted itself. For other conditions, pass a function: ``assert soon(lambda: "x" not in page.content())``. A
-    read that raises an error is repeated, because the page may be loading another one. A failed assertion shows the
-    last value.
+    The name is in lower case, so that an assertion reads as a sentence. The value can be compared with ``==``, ``<``,
+    ``<=``, ``>``, ``>=`` and ``in``, or asserted itself. For other conditions, pass a function:
+    ``assert soon(lambda: "x" not in page.content())``. A read that raises an error is repeated, because the page may be
+    loading another one. A failed assertion shows the last value.
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -112,7 +112,7 @@ class soon:
 
 
 def scrolled(page: Page) -> None:
-    """Scroll a little and wait until the page's stages stick, because the first scroll moves them under a click."""
+    """Scroll a little and wait until the stages stick. They move at the first scroll, so a click then could miss."""
     page.evaluate("scrollBy(0, 1)")
     page.locator("body.scrolled").wait_for()
 

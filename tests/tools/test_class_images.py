@@ -1,7 +1,8 @@
 """Test the container images for a class: for a student's server on a JupyterHub, and for Binder.
 
-The image for a JupyterHub is built in CI if a Docker daemon answers. If the commands of the peer `class` of
-`tools/peers.py` are on the path, hadolint checks its Dockerfile, and repo2docker writes the Dockerfile for Binder.
+The image for a JupyterHub is built in CI if a Docker daemon answers. If the commands that
+`tools/peers.py class` installs are on the path, hadolint checks the image's Dockerfile, and repo2docker writes the
+Dockerfile for Binder.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def test_the_image_installs_the_requirements_and_the_three_packages_of_this_repo
     assert [(ROOT / file).is_file() for file in files] == [True]
     assert sorted(packages) == ["book_kit", "memory_stage", "minitensor"]
     assert all((ROOT / package / "pyproject.toml").is_file() for package in packages)
-    assert "--no-deps" in run  # their requirements are pinned in the file
+    assert "--no-deps" in run  # the file after -r pins their requirements
 
 
 def test_folders_that_the_image_names_exist_after_its_copy():

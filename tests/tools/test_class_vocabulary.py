@@ -1,4 +1,6 @@
-"""Test the class in PyTorch's names, whose answers and stages are computed again: a chapter of three such parts."""
+"""Test that a class with PyTorch's names computes its answers and stages again, on a chapter with a question and two
+stages.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import pytest
 from _ext.book_pages.built_page import BuiltPage
 from _ext.book_pages.class_vocabulary import VOCABULARY, in_other_names
 
-# In Paddle `y += 1.0` makes a new tensor, and in PyTorch it writes: each makes another option right.
+# In Paddle `y += 1.0` makes a new tensor, and in PyTorch it writes, so another option is right.
 CHAPTER = """---
 kernelspec: {display_name: Python 3, language: python, name: python3}
 ---

@@ -140,8 +140,8 @@ def test_a_page_gives_the_reason_why_a_framework_could_not_be_asked(book):
 @pytest.mark.parametrize(
     "library, variable", [("torch", "MINITENSOR_TORCH_PYTHON"), ("paddle", "MINITENSOR_PADDLE_PYTHON")]
 )
-def test_a_changed_answer_of_a_framework_is_reported(library, variable):
-    """With the recorded version no answer may change; with another one the report names the pages."""
+def test_the_recorded_version_of_a_framework_answers_as_recorded(library, variable):
+    """The installed version may be another one. If it is the recorded one, no answer may have changed."""
     python = os.environ.get(variable)
     if python is None:
         pytest.skip(f"{variable} names no interpreter that has {library}")

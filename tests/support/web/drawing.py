@@ -13,7 +13,7 @@ STANDS_FOR = (
     "tensor",
     "saved",
     "node",
-)  # the more specific attribute precedes, because a saved row also has the id of its node
+)  # the more specific attribute comes first, because a saved row also has the id of its node
 
 
 @dataclass(frozen=True)
