@@ -72,7 +72,7 @@ class OneOperation:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makeitem(self, name: str, obj: object) -> list[pytest.Item] | None:
-        """Return an empty list, which skips a function, unless one of its parameters is the operation."""
+        """Skip a function by returning an empty list, unless one of its parameters is the operation."""
         marks = [mark for mark in getattr(obj, "pytestmark", ()) if mark.name == "parametrize"]
         lists = [[*mark.args, mark.kwargs.get("argvalues")][1] for mark in marks]
         if not name.startswith("test") or any(iter(values) is values for values in lists):
@@ -109,7 +109,7 @@ class OneOperation:
 
 
 def settle() -> None:
-    """Collect garbage, and let the collector ignore all other objects from now on.
+    """Collect garbage, and let the collector ignore the remaining objects from now on.
 
     Hundreds of tests run the collector. If it visited the objects of all imported modules and earlier tests, each run
     would take a quarter of a second.
@@ -200,7 +200,7 @@ def open_page(browser: Browser, idle_pages: dict[bool, list[Page]]) -> Iterator[
     """Return a function that opens an empty page. An error on the page or in its console fails the test.
 
     A new page takes a process and most of a second, so tests reuse pages. Documents and windows do not outlive a test,
-    but cookies and stored data do: ``visit`` returns pages without stored data.
+    but cookies and stored data do. Use ``visit`` to open a page without stored data.
     """
     taken: list[tuple[Page, bool]] = []
     errors: list[str] = []

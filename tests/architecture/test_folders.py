@@ -11,7 +11,7 @@ from tools.build import ROOT
 from tools.environment import PACKAGES
 
 TESTS = ROOT / "tests"
-#: Folders in a package's tests that no folder of the package has, and the reason.
+#: Folders of a package's tests for which the package has no folder of the same name, each with its contents.
 OTHER = {
     "memory_stage/api": "tests of `memory_stage/api.py` and of the command",
     "memory_stage/js": "tests of `memory_stage/web/js` that run in Node",

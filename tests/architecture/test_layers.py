@@ -1,4 +1,4 @@
-"""Test the imports of the packages: there are no circles, and the recorder imports only the protocol of engines."""
+"""Test the imports of the packages: no imports are circular, and the recorder imports only the protocol of engines."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ IMPORTED_LATER = {
     ("memory_stage.integrations.pytest_plugin", "memory_stage.explanation.whole_run.explanation"),
     # The recorder is also used without minitensor, for programs of other frameworks.
     ("memory_stage.api", "minitensor"),
-    # Python in a page records without validating its recordings.
+    # A page in a browser does not validate its recordings, so it does not need this module.
     ("memory_stage.api", "memory_stage.trace.validation"),
 }
 

@@ -1,7 +1,7 @@
 """Test that names of classes and files are used once, that no class has only one subclass in its folder, and that each
 module defines the names that it exports.
 
-The tables of exceptions only get shorter: a test fails if an entry is no longer needed.
+The exceptions are in tables. A test fails if an entry of a table is no longer needed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ALSO_IN_CUDA = {"GradScaler", "autocast"}
 #: Other classes whose name is defined more than once. They should be renamed; add no entry.
 REPEATED_CLASSES = {"Library", "Meter"}
 
-#: Names of files that hold the same thing in each of their folders, and how these differ.
+#: Names that several files have because they are about the same subject, each with the difference between the files.
 SAME_THING = {
     "monkeypatches.py": "of each framework that the stage follows",
     "__init__.py": "a package",
@@ -102,8 +102,9 @@ REPEATED_FILES = {
     "threads.py",
 }
 
-#: Pairs of a class and its only subclass in its package. TWO_THINGS are two concepts, with the reason. CHAINS are one
-#: concept that was divided in two and should be composed instead; add no entry.
+#: Pairs of a class and its only subclass in the same folder. The two classes of a pair in TWO_THINGS are two concepts,
+#: which the text describes. Those of a pair in CHAINS are one concept that was divided in two. They should be composed
+#: instead, so add no entry.
 TWO_THINGS = {
     ("Adam", "AdamW"): "public names of the frameworks",
     ("EventLog", "MemoryLog"): "a log of any events; the one that measures memory",

@@ -1,4 +1,4 @@
-"""Test the reading path of the engine, the length of its files, and the reasons for long files."""
+"""Test the reading path of the engine, and that each file of code is short or has a reason to be longer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from minitensor.engine.table import ROWS
 from tools.build import ROOT
 
 MOST = 500  # lines of a file
-MOST_TO_READ = 2_500  # lines of the eight files
+MOST_TO_READ = 2_500  # lines of the eight files of the reading path
 
 #: Longer files, by the ends of their paths, and the reason for each.
 LONGER = {
@@ -46,7 +46,7 @@ def length(path: str) -> int:
 
 
 def in_readme() -> list[tuple[str, int]]:
-    """Return the files to read in the order of the engine's README, each with the number of lines that it states."""
+    """Return the files to read in the order of the engine's README, each with its length in lines as stated there."""
     return [(path, int(lines)) for path, lines in re.findall(r"\((\S+)\) \| (\d+) \|", README)]
 
 
@@ -85,12 +85,12 @@ def test_the_reading_path_ends_with_a_generated_function():
     assert minitensor.source("add_").startswith("def add_(")
 
 
-#: The words before the table of the other names, in the README.
+#: The words before the README's second table about the followed write. `followed` ignores the text after them.
 MORE = "Other names that these functions use"
 
 
 def followed(text: str) -> set[tuple[str, str]]:
-    """Return the functions of one write with their files, from the README or the docstring of the package."""
+    """Return the pairs (file, function) that the README or the package's docstring names for one write."""
     found = set()
     for line in text.partition(MORE)[0].splitlines():
         for path in re.findall(r"\b((?:saved|core|autograd)/\w+\.py)\b(?!\]\(.*\| \d)", line):
@@ -126,7 +126,7 @@ def test_the_functions_of_the_followed_write_are_those_that_run():
 
 
 def called_by_name(function: Callable[..., Any]) -> set[str]:
-    """Return the global names that a function uses, without Python's."""
+    """Return the global names that a function uses, except for the names of Python's builtins."""
     codes = [function.__code__]
     for code in codes:
         codes += [each for each in code.co_consts if isinstance(each, CodeType)]

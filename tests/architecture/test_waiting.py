@@ -21,7 +21,7 @@ FOLDERS += ("tests/support/site", "tests/support/web", "tests/support/distribute
 KEYS_AND_MOUSE = {"click", "dblclick", "tap", "hover", "press", "type", "insert_text", "wheel", "drag_to", "focus"}
 FORMS = {"fill", "clear", "check", "uncheck", "select_option", "set_input_files"}
 WINDOW = {"set_viewport_size", "emulate_media", "reload", "go_back", "go_forward"}
-MOVES = "moves"  # represents a script that scrolls or opens another address, whose events occur later
+MOVES = "moves"  # represents a script that scrolls or opens another address: its events occur later
 ACTIONS = KEYS_AND_MOUSE | FORMS | WINDOW | {"dispatch_event", MOVES}
 AWAITS = "awaits"  # represents a script that ends when its condition holds
 WAITS = {"wait_for", "wait_for_function", "wait_for_selector", "wait_for_url", "wait_for_load_state"}
@@ -111,7 +111,7 @@ class Reader:
                 yield from self.statements(part)
 
     def run(self, function: ast.FunctionDef) -> tuple[list[int], bool, bool]:
-        """Return the lines of early reads, True if the page may still change at the end, and True after a wait."""
+        """Return the lines of early reads, if the page may still change at the end, and if the function waits."""
         found: list[int] = []
         is_moving = has_waited = False
         early: set[str] = set()  # variables with values that were read while the page may have moved
@@ -142,7 +142,7 @@ def early_reads(text: str) -> list[int]:
 
 
 def boxes(text: str) -> list[int]:
-    """Return the lines that ask Playwright for a box only once. The box is None while the element is replaced."""
+    """Return the lines that read a bounding box only once. Playwright returns None while the element is replaced."""
     calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)]
     return [call.lineno for call in calls if call.attr == "bounding_box"]
 
@@ -180,9 +180,9 @@ def test_no_test_pauses_for_a_fixed_time():
 
 
 def test_no_test_of_the_site_lets_the_page_evaluate_a_condition():
-    """Playwright evaluates the text of a condition in the page, which the served pages' policy forbids.
+    """Playwright's `wait_for_function` evaluates a text in the page, which the policy of the served pages forbids.
 
-    The first evaluation is allowed, so such a test fails only if the condition does not hold at once.
+    The first evaluation is allowed, so such a call fails only if its condition does not hold at once.
     """
     found = [
         path.relative_to(ROOT).as_posix()

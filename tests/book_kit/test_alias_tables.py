@@ -44,7 +44,7 @@ def test_wrong_numbers_are_bold_and_a_refusal_is_not(records):
     assert {row(table, each)["minitensor"] for each in ("add_", "[1:] =", "[0])", "[::2]", "[:, 2]")} == {"right"}
 
 
-def test_an_expanded_tensor_of_paddle_is_a_copy(records):
+def test_an_expanded_tensor_is_a_copy_in_minitensor_and_an_alias_in_pytorch(records):
     found = row(tables.expanded_table(records), "fill_")
     assert "`x`\N{NO-BREAK SPACE}[1,\N{NO-BREAK SPACE}2]" in found["minitensor"]
     assert "`x`\N{NO-BREAK SPACE}[7,\N{NO-BREAK SPACE}7]" in found["PyTorch 2.13.0"]

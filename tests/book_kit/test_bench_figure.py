@@ -66,7 +66,7 @@ def widths(axes) -> list[float]:
     return [round(bar.get_width(), 3) for bar in axes.patches]
 
 
-def test_the_additions_have_a_bar_for_time_and_for_bytes_of_every_library(record):
+def test_the_figure_of_the_article_has_bars_for_the_time_and_the_peak_of_every_library(record):
     time, peak = bench_figure.article(record).axes
     assert [label.get_text() for label in time.get_yticklabels()] == ["minitensor", "numpy", "torch"]
     # In milliseconds and MiB: normal operations first, then in-place operations.

@@ -1,4 +1,4 @@
-"""Test the controls of a measurement: in a notebook, a new choice reruns it; a page shows only the first result."""
+"""Test the controls of a measurement: in a notebook, a new choice reruns it; a page shows stored results."""
 
 from __future__ import annotations
 

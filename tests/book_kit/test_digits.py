@@ -52,7 +52,7 @@ def trained():
     return found
 
 
-def test_the_network_reads_97_of_100_held_out_digits(trained):
+def test_the_network_reads_97_percent_of_the_held_out_digits(trained):
     assert trained[False][1] >= 0.97
 
 
@@ -84,14 +84,14 @@ def unnamed(network, x):
 def test_in_place_activations_allocate_fewer_bytes():
     _, peak, made = step(inplace=False)
     _, peak_in_place, made_in_place = step(inplace=True)
-    # the bytes of the outputs that ReLU would have allocated beside its inputs
+    # the bytes of the outputs that an out-of-place ReLU allocates in addition to its inputs
     activations = 128 * (16 * 64 + 32 * 16 + 64) * 4
     assert made - made_in_place == activations
     assert peak - peak_in_place >= 0.5 * activations
 
 
 def test_in_place_activations_save_no_memory_if_no_name_keeps_intermediate_results():
-    """The output of a normalization is freed as soon as ReLU has read it, so a step peaks elsewhere."""
+    """Without a name, ReLU's input is freed as soon as ReLU has read it, so a step reaches its peak at another line."""
     held, peak, _ = step(inplace=False, forward=unnamed)
     held_in_place, peak_in_place, _ = step(inplace=True, forward=unnamed)
     assert held == held_in_place and peak == peak_in_place < step(inplace=False)[1]
@@ -152,7 +152,7 @@ def test_in_a_notebook_the_progress_bar_is_a_widget_and_at_the_end_a_line(monkey
 
 
 def test_a_page_of_the_book_has_only_the_last_line_of_a_progress_bar(monkeypatch, capsys):
-    """A widget's state would be a script in the page."""
+    """A widget would store its state in the page, in the form of a script."""
 
     class Shell:
         kernel = object()

@@ -1,4 +1,4 @@
-"""Run the programs of the recorded error messages, and the replacements that the tables show, again."""
+"""Rerun the programs whose error messages are recorded, and run the replacements that the tables show."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HERE = {"minitensor": minitensor, "numpy": numpy, "paddle": minitensor, "torch":
 
 REPLACEMENTS = {program for row in ROWS for program in row.instead}
 
-#: Replacements that use functions which minitensor lacks under the framework's names, with the reason.
+#: Replacements that do not run in minitensor, each with the argument or the class that minitensor lacks.
 NOT_HERE = {
     "i.div_(2, rounding_mode='floor')": "no rounding_mode",
     **{row: "no DistributedDataParallel" for row in REPLACEMENTS if "DistributedDataParallel" in row},
@@ -93,7 +93,7 @@ def test_the_programs_in_the_record_are_in_the_list_of_programs(monkeypatch):
             assert {entry["program"] for entry in record["messages"]} <= known[record["library"]]
 
 
-def test_the_chinese_search_says_in_chinese_where_a_message_is_recorded_from():
+def test_the_source_of_a_message_is_stated_in_chinese_in_the_chinese_search():
     texts = {render(error_tables.recorded_from(row), language("zh")) for row in ROWS}
     words = {word for text in texts for word in re.findall("[A-Za-z]+", text)}
     assert words <= set(NAMES.values()) and len(texts) > 10

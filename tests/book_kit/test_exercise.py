@@ -125,7 +125,7 @@ def test_values_that_a_reader_would_call_equal_are_equal(expected, got):
     assert check(lambda: got, [()], against=[expected]).passed
 
 
-def test_requires_grad_is_compared():
+def test_stop_gradient_is_compared():
     class Stub(np.ndarray):
         stop_gradient = True
 

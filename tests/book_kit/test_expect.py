@@ -1,4 +1,4 @@
-"""Test `%%expect_error` in IPython's shell, and all the helpers through a kernel as the book runs them."""
+"""Test `%%expect_error` in IPython's shell, and cells with each helper in a kernel, as the book runs them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def run(shell, capsys):
-    """Run a cell. Return True if it passed, its error, and its output."""
+    """Return a function that runs a cell and returns three values: if the cell passed, its error, and its output."""
 
     def run(cell: str):
         result = shell.run_cell(cell, store_history=True)
@@ -95,7 +95,7 @@ def test_a_syntax_error_can_be_expected(run):
     assert passed and "-->   3  y = = 2" in out and "SyntaxError: invalid syntax" in out
 
 
-def test_an_exit_or_an_interrupt_is_not_swallowed(run):
+def test_an_interrupt_is_not_swallowed(run):
     passed, error, _ = run("%%expect_error ValueError\nraise KeyboardInterrupt")
     assert not passed and isinstance(error, KeyboardInterrupt)
 

@@ -118,7 +118,7 @@ def program() -> None:
 
 
 class Reader(HTMLParser):
-    """Count the opened and closed tags, and keep the text."""
+    """Collect the tags and the text of a page, and check that each closing tag matches its opening tag."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -236,7 +236,7 @@ def test_no_text_of_a_report_is_cut_off(page):
     assert cut == []
 
 
-# ---------- beside the stage ----------
+# ---------- together with a stage ----------
 
 
 def test_explain_works_inside_a_stage_and_a_stage_inside_explain():

@@ -14,7 +14,7 @@ import minitensor as mt
 from book_kit.in_page import page_kernel, reset_state
 from book_kit.in_page.page_loop import PageLoop
 
-#: Pairs of a program that changes the state of Python, and the output of a later program that would show the change.
+#: Programs that change the state of Python, each with a later program whose output would show the change.
 CHANGES = {
     "import builtins\ndel builtins.print": "print('there')",
     "import builtins\nbuiltins.sum = max": "print(sum([1, 2]))",
@@ -106,7 +106,7 @@ x = mt.zeros([2])
 
 @pytest.fixture
 def page_loops(monkeypatch):
-    """Let every new event loop wait by sleeping, as in a page, and let no loop be running."""
+    """Make each new event loop one that waits by sleeping, as in a page, and register no loop as running."""
     monkeypatch.setattr("asyncio.new_event_loop", PageLoop)
     monkeypatch.setattr("asyncio.events.new_event_loop", PageLoop)
     running = asyncio._get_running_loop()

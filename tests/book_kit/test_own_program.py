@@ -130,7 +130,7 @@ def test_backward_after_an_optimizer_step_names_the_changed_parameter():
     assert "needs `a` at version 0 but finds version 1" in program["steps"][-1]["say"]
 
 
-def test_a_write_by_numpy_is_shown_though_it_raises_no_version():
+def test_a_write_by_numpy_is_shown_although_it_increments_no_version():
     (program,) = of("memory that NumPy shares")
     said = " ".join(step["say"] for step in program["steps"])
     assert "from outside, but the version stays 0" in said and not raised(program)

@@ -34,7 +34,7 @@ PAIR = {"a": "it is", "b": "it is not"}
 
 @pytest.fixture(autouse=True)
 def new_session(monkeypatch):
-    """Start a separate kernel session outside of the book's build."""
+    """Simulate a new kernel session outside of the book's build."""
     monkeypatch.setattr(embed, "_included_by", {})
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
 
@@ -83,7 +83,7 @@ def test_a_stage_without_a_line_is_refused():
         predict("q", PAIR, answer="a", stage="A stage")
 
 
-def test_a_picture_beside_a_line_is_refused():
+def test_a_picture_together_with_a_line_is_refused():
     with pytest.raises(ValueError, match="gets its picture from the stage"):
         predict("q", PAIR, answer="a", line=1, picture="x = mt.ones([3])")
 
@@ -297,7 +297,7 @@ def test_all_answers_are_forgotten_at_once(show):
     assert soon(page.locator(".mt-mark").count) == 0 and soon(page.evaluate, "localStorage.length") == 0
 
 
-def test_without_storage_in_the_browser_a_question_works_and_does_not_mention_keeping(show):
+def test_without_storage_in_the_browser_a_question_works_and_does_not_say_that_it_keeps_answers(show):
     page = show()
     page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('full') } }")
     first = page.locator("predict-first").first

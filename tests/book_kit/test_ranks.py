@@ -104,8 +104,8 @@ def without_checksums(printed: str) -> str:
     return re.sub(r"checksum \w+", lambda found: seen.setdefault(found[0], f"checksum {len(seen)}"), printed)
 
 
-def test_the_chapters_record_matches_its_cells(four):
-    """Every cell prints the recorded numbers, except for measured values."""
+def test_the_recorded_programs_of_the_chapter_print_the_recorded_text_again(four):
+    """Each recorded program prints the recorded text again, except for the digits of checksums."""
     programs = json.loads(RECORD.read_text(encoding="utf-8"))["programs"].values()
     with_output = 0
     for entry in programs:
@@ -179,7 +179,7 @@ def test_a_rank_that_does_not_finish_is_named_and_no_rank_outlives_its_notebook(
     program = subprocess.run([sys.executable, "-c", ONE_ALONE], stdout=subprocess.PIPE, text=True, check=False)
     late, *pids = json.loads(program.stdout)
     assert late == "Rank 0 did not finish in 0.5 s. All are ended."
-    # an engine checks once a second if its notebook is running
+    # the process of a rank checks once a second if its notebook is running
     assert until(lambda: not any(map(is_running, pids))), [pid for pid in pids if is_running(pid)]
 
 

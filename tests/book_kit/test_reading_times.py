@@ -12,7 +12,7 @@ HEAD = "---\nquestion: Why?\n---\n\n"
 
 @pytest.fixture
 def page(tmp_path, monkeypatch):
-    """Return a function that writes a page and returns its minutes."""
+    """Return a function that writes a page and returns its reading time in minutes."""
     monkeypatch.chdir(tmp_path)
 
     def written(text):
@@ -44,7 +44,7 @@ def test_a_question_takes_a_minute_and_its_words_are_read(page):
     assert page(f"```{{code-cell}} ipython3\n{question}```\n" * 2) == 20
 
 
-def test_shown_code_takes_a_minute_for_20_lines_and_its_output_another(page):
+def test_shown_code_takes_a_minute_for_20_lines_and_another_minute_for_its_output(page):
     lines = "x = mt.ones([3])\n" * 380
     assert page(f"```{{code-cell}} ipython3\n{lines}```\n") == 20
     assert page(f"```{{code-cell}} ipython3\n:tags: [remove-input]\n\n{lines}```\n" * 10) == 10

@@ -118,14 +118,14 @@ def test_a_vertical_bar_in_a_cell_does_not_end_the_cell():
     assert tables.markdown(["a"], [["x | y"]]).splitlines()[-1] == "| x \\| y |"
 
 
-def test_the_differences_are_those_of_the_list():
+def test_the_table_of_differences_has_the_reason_of_every_difference():
     table = tables.differences_table(ROOT / "facts")
     assert {each.reason for each in differences.DIFFERENCES} == {
         line.rsplit(" | ", 1)[1].removesuffix(" |") for line in table.splitlines()[2:]
     }
 
 
-def test_a_line_has_the_numbers_of_the_differences_of_its_operation(entries):
+def test_a_line_refers_by_number_to_the_differences_of_its_operation(entries):
     groups = dict(tables.numbered_differences(ROOT / "facts"))
     assert all("`square_`" in groups[number].operations_text for number in entry(entries, "square_").differs)
     assert entry(entries, "square_").differs and not entry(entries, "sin_").differs

@@ -27,7 +27,7 @@ SHOWN.append((PLAN["opening"]["page"].split("/")[-1], "stage", PLAN["opening"]["
 
 
 def words(text: str) -> str:
-    """Return the text as a reader sees it: joined strings of a cell, joined lines, and code without marks."""
+    """Return the text as a reader sees it: with joined strings and lines, and without backticks around code."""
     text = re.sub(r'"\s*\n\s*f?"', "", text)
     return " ".join(text.replace("\\n", " ").replace("`", "").split())
 
@@ -37,7 +37,7 @@ def test_a_chapter_contains_the_parts_that_the_class_shows(page, kind, name):
     assert words(name) in words(Chapter.read(page).text), f"{page} has no {kind} {name!r}"
 
 
-def test_each_piece_has_minutes_and_their_sum_leaves_its_part_time_for_an_introduction():
+def test_each_piece_has_minutes_and_their_sum_leaves_time_for_an_introduction_of_the_part():
     for part in PARTS:
         for piece in part["show"]:
             needed = {kind_and_words(piece)[0], "minutes"} | ({"program"} if "error" in piece else set())

@@ -28,7 +28,7 @@ def solutions(name: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def beside_the_chapters(monkeypatch):
-    """Make the folder ``chapters`` importable, because chapter 16 imports its engine. In a page the wheel has it."""
+    """Make ``chapters`` importable, because chapter 16 imports its engine. A page imports the engine from its wheel."""
     monkeypatch.syspath_prepend(ROOT / "chapters")
 
 
@@ -95,7 +95,7 @@ def test_lines_that_write_into_a_used_object_are_included():
     )
 
 
-def test_a_local_name_of_a_function_does_not_include_a_global_of_the_same_name():
+def test_no_global_is_included_for_a_local_name_of_a_function():
     assert before("x = 1\ni = 2", "def g(x):\n    return [x for i in range(3)]", "tests = [g]") == (
         "def g(x):\n    return [x for i in range(3)]\ntests = [g]"
     )

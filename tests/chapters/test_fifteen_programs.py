@@ -98,7 +98,7 @@ def _run_page() -> dict[str, list]:
 
 @pytest.fixture
 def runs(shown, request) -> list[dict[str, Run]]:
-    """Return a dict from labels of variants to runs for each stage of a section, whose number is in the test's name."""
+    """Return the runs of each stage by the label of the variant, for the section with the number in the test's name."""
     number = re.match(r"test_(?:with_)?(\d+|one_more)", request.node.name).group(1)
     begins = ONE_MORE if number == "one_more" else f"{number}. "
     (found,) = [values for heading, values in shown.items() if heading.startswith(begins)]

@@ -133,7 +133,7 @@ def checks_a_solution_with_the_tests_of_its_exercise(chapter):
     """Each solution is checked with the tests of its exercise."""
     tests = {name: [ast.unparse(call.keywords[-1]) for call in calls(chapter, name)] for name in ("check", "require")}
     if tests["check"] != tests["require"]:
-        return f"the checks are {tests['check']}, those of the solutions {tests['require']}"
+        return f"check(...) uses {tests['check']}, but require(...) uses {tests['require']}"
 
 
 @rule
@@ -176,7 +176,7 @@ def is_short(chapter):
 
 @rule
 def shows_the_memory_of_a_gpu(chapter):
-    """A program runs on a GPU, which may be simulated, and a later stage or figure shows the memory of the device.
+    """A program runs on a GPU, which may be simulated, and its cell or a later one shows the memory of the device.
 
     If the reader can choose the device, a GPU has to be the first choice, because the page shows the first choice.
     """
@@ -192,7 +192,7 @@ def shows_the_memory_of_a_gpu(chapter):
 
 @rule
 def explains_a_term_before_it_is_used(chapter):
-    """A term of a later chapter is explained in a few words at its first use, in italics, or links to that chapter.
+    """A term of a later chapter is in italics, with a short explanation, at its first use, or links to that chapter.
 
     Words with an everyday meaning are excepted, and so are "known" terms, which are familiar to a reader who has
     trained a network once.
@@ -231,7 +231,7 @@ def paragraphs_with(chapter: Chapter, term: dict[str, Any]) -> Iterator[str]:
 
 
 def is_introduced(paragraph: str, term: dict[str, Any]) -> bool:
-    """True if a paragraph has the term in italics, as the word that it explains, or a link to the term's chapter."""
+    """True if a paragraph has the term in italics, like a word that it explains, or links to the term's chapter."""
     return f"]({Path(term['page']).name}.md" in paragraph or bool(re.search(rf"\*{forms_of(term)}\*", paragraph, re.I))
 
 

@@ -17,7 +17,7 @@ LEAF_NOT_WRITTEN = [(program, names) for program, names in ALL if names is not N
 
 
 def moved(program: tuple[str, ...], by: float) -> float:
-    """Run a program in minitensor from the leaf plus ``by * DIRECTION``; return the weighted sum of all numbers."""
+    """Run a program in minitensor from the leaf plus ``by * DIRECTION``; return the weighted sum of all tensors."""
     x = mt.to_tensor(np.array(short_programs.X) + by * DIRECTION, dtype="float64")
     names = {"x": x, "a": x * 1.0}
     for statement in program:
@@ -28,7 +28,7 @@ def moved(program: tuple[str, ...], by: float) -> float:
     )
 
 
-def test_the_exact_derivative_equals_that_of_differences():
+def test_the_exact_derivative_equals_finite_differences():
     """Programs with detach are left out: a detached number changes with the leaf, but its derivative counts as 0."""
     followed = [(program, names) for program, names in LEAF_NOT_WRITTEN if "detach" not in "".join(program)]
     assert len(followed) > 400
@@ -85,7 +85,7 @@ def test_the_record_has_every_program_for_every_framework(key):
     assert key == f"{record['library']} {record['version']}"
     longer = next(iter(record["counts"].values()))
     short = [verdict(record["answers"]["; ".join(program)], names) for program, names in LEAF_NOT_WRITTEN]
-    for kind in ("right", "refused", "wrong"):  # these counts are of more programs, so none is lower
+    for kind in ("right", "refused", "wrong"):  # these counts include longer programs, so none is lower
         assert longer["leaf kept"][kind] >= short.count(kind)
     assert "/" not in json.dumps(record["answers"])  # no path of the machine that recorded them
 
@@ -101,7 +101,7 @@ def test_the_record_of_minitensor_counts_as_many_programs_as_that_of_pytorch_and
 
 
 def test_two_records_agree_on_which_frameworks_are_right_about_a_write_through_a_slice():
-    """Two records describe this behaviour: these programs, and ``view-gradients.json``."""
+    """Both ``short-programs.json`` and ``view-gradients.json`` record a write through a slice."""
     text = "b = a[:2]; b.scale_(2.0, 0.5)"
     names = dict(ALL)[tuple(text.split("; "))]
     views = json.loads(short_programs.FILE.with_name("view-gradients.json").read_text(encoding="utf-8"))

@@ -166,7 +166,7 @@ def test_only_the_steps_before_step_5_get_longer_programs_wrong(length, vocabula
 # ---- the judge -------------------------------------------------------------------------------------------------------
 
 
-def test_the_exact_derivative_equals_that_of_differences(monkeypatch):
+def test_the_exact_derivative_equals_finite_differences(monkeypatch):
     shift = 1e-6
     for program, exact in workshop.short_programs()[:: len(workshop.short_programs()) // 60]:
         if exact is None or any("detach" in statement for statement in program):
@@ -281,7 +281,7 @@ def test_a_reader_can_apply_the_diffs_of_the_chapter_with_patch(tmp_path):
         assert engine.read_text(encoding="utf-8") == CELLS.at(step)
 
 
-def test_no_short_program_needs_the_line_that_counts_versions_in_the_first_exercise():
+def test_the_counts_do_not_change_without_the_increment_of_the_version_as_the_first_exercise_shows():
     less = workshop.without(CELLS.at(7), "self.version += 1")
     assert workshop.counts(less) == workshop.counts(CELLS.at(7))
 

@@ -235,7 +235,7 @@ def test_an_edition_without_its_first_page_or_a_caption_is_refused(edition):
 
 
 def test_the_chinese_texts_use_the_words_of_the_table_of_terms():
-    """In the table, `not` lists words for the same thing that other Chinese texts use and these texts must not use."""
+    """A term's `not` lists words that other Chinese texts use for the same thing. These texts must not use them."""
     terms = json.loads((ROOT / "facts" / "terms-zh.json").read_text(encoding="utf-8"))
     wrong = {word: term["chinese"] for term in terms for word in term.get("not", [])}
     files = [path for suffix in ("md", "json", "po", "yml") for path in (ROOT / "zh").rglob(f"*.{suffix}")]

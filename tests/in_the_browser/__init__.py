@@ -7,9 +7,9 @@ Python in a page is CPython compiled to WebAssembly: its addresses and numpy's `
 threads and no processes. Chromium runs the wheels that `tools/live.py` places beside the pages, in a worker. pytest is
 copied from this environment.
 
-    files.py     the files of tests that run there, and the reason for each that does not
+    files.py     the files of tests that run in the page, and the reason for each that does not
     absent.py    features that a page lacks, and the single tests that need them
     driving.py   packs the files, opens the browser and receives the results
-    inside.py    runs there
-    worker.js    starts Python there
+    inside.py    runs the tests and programs in the page
+    worker.js    starts Python in the page
 """

@@ -33,10 +33,10 @@ CHUNK = 250
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.in_the_browser", description=__doc__.partition(":")[0])
-    parser.add_argument("paths", nargs="*", help="files of tests (all that can run there)")
+    parser.add_argument("paths", nargs="*", help="files of tests (default: all that can run in a browser)")
     parser.add_argument("--no-tests", action="store_true", help="random programs only")
-    parser.add_argument("--programs", type=int, default=20_000, help="how many random programs (20,000), or 0")
-    parser.add_argument("--record", action="store_true", help=f"write what ran into {RECORD.relative_to(live.ROOT)}")
+    parser.add_argument("--programs", type=int, default=20_000, help="number of random programs (default: 20,000)")
+    parser.add_argument("--record", action="store_true", help=f"write the results into {RECORD.relative_to(live.ROOT)}")
     chosen = parser.parse_args()
     try:
         fetched = live.fetch_parts()
@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def record(part: str, reported: dict[str, Any], paths: Sequence[str] = ()) -> None:
-    """Write one part of the record. The other part does not change, nor do test files that ``paths`` does not name."""
+    """Write one part of the record, and keep the other. With ``paths``, replace only the results of these files."""
     there = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     if paths and part in there:
         before = there[part]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-#: Parts of an error, and the reason. A test that fails with this error needs something that a page does not have, so it
-#: counts as left out.
+#: Parts of error messages, each with a reason. A test that fails with such a message needs something that a page does
+#: not have, so it counts as left out.
 ABSENT = {
     "emscripten does not support processes": "starts a process",
     "can't start new thread": "starts a thread",

@@ -25,7 +25,7 @@ from tests.in_the_browser.absent import ABSENT, reason_against
 OPTIONS = ["-vv", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:xdist"]
 
 
-#: The exit statuses of a completed run. Any other status means that pytest was called wrongly.
+#: The exit statuses of a completed run. Any other status reports an error in the arguments, or in pytest itself.
 ENDED = (
     *(pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED),
     *(pytest.ExitCode.INTERRUPTED, pytest.ExitCode.NO_TESTS_COLLECTED),  # an import failed, or a file skipped itself

@@ -1,4 +1,4 @@
-"""Test `python -m memory_stage program.py`: the program runs unchanged and writes its stage."""
+"""Test `python -m memory_stage program.py`: the program runs unchanged, and its stage is written."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_output_error_and_exit_status_equal_those_of_the_plain_program(folder, p
     plain = run("program.py", "one", "--two", "3")
     watched = run("-m", "memory_stage", "program.py", "one", "--two", "3")
     assert watched.stdout == plain.stdout
-    # A shell reports status 130 for an interrupted program, and its parent process sees that a signal killed it.
+    # An interrupt kills the plain program by a signal, which is a negative returncode here. A shell reports it as 130.
     assert watched.returncode == (130 if plain.returncode < 0 else plain.returncode)
     reported = without_marks(watched.stderr)
     assert reported[: len(without_marks(plain.stderr))] == without_marks(plain.stderr)

@@ -154,7 +154,7 @@ def test_the_copy_that_an_operation_makes_also_preserves_bytes_for_other_nodes()
 
 
 @pytest.mark.parametrize(("policy", "word"), [("2.6", "stale"), ("copy_on_write", "free")])
-def test_a_write_beside_saved_cells_changes_only_the_version(policy, word):
+def test_a_write_to_other_cells_than_the_saved_ones_changes_only_the_version(policy, word):
     def program():
         x = leaf() * 1
         y = x[1] * x[1]

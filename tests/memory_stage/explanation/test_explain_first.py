@@ -34,7 +34,7 @@ def words(report: Report) -> str:
 
 
 def squared(write, power=2):
-    """Return a program that writes between forward and backward and stores its gradient in ``found``."""
+    """Return a program that writes between forward and backward, and the list in which it stores its gradient."""
     found = []
 
     def program():

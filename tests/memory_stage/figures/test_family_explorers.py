@@ -148,7 +148,7 @@ def test_a_program_that_fits_only_because_a_segment_is_released_is_reported():
 
 
 def test_the_explorer_computes_the_peaks_that_the_article_reports():
-    """The article reports peaks of 134217728 bytes and, in place, 67108864 bytes, and 382 MiB for 10000 x 10000."""
+    """The article reports 134217728 bytes for ReLU, 67108864 bytes in place, and 382 MiB for 10000 x 10000 numbers."""
 
     def normal(batch, size):
         x = mt.zeros([batch, 64, size, size])
@@ -225,7 +225,7 @@ def test_programs_without_a_law_of_growth_are_refused():
         what_fits.show({"p": cubic})
 
 
-def test_an_error_of_a_program_and_an_unknown_batch_are_raised():
+def test_an_error_of_a_program_is_raised_and_an_unknown_batch_is_refused():
     with pytest.raises(TypeError):
         what_fits.show({"p": lambda batch: None})
     with pytest.raises(ValueError, match=r"batch must be one of .*, not 3"):

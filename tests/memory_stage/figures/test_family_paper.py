@@ -1,4 +1,4 @@
-"""Test the figures for paper: the drawn areas have the reported bytes, and differ even without colour."""
+"""Test the figures for paper: areas are as large as the reported bytes, and differ even without colour."""
 
 from __future__ import annotations
 
