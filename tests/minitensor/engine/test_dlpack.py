@@ -96,7 +96,7 @@ def test_a_tensor_shares_the_memory_of_another_library(library: Callable[[], Any
 
 
 @libraries
-def test_a_tensor_that_another_library_exports_back_has_its_original_storage(library: Callable[[], Any]):
+def test_a_tensor_exported_to_another_library_and_imported_again_keeps_its_storage(library: Callable[[], Any]):
     x = mt.to_tensor([[1.0, 2.0], [3.0, 4.0]], "float64")
     back = mt.from_dlpack(library().take(x))
     assert back._storage is x._storage and back.data_ptr() == x.data_ptr()

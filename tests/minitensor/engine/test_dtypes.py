@@ -1,4 +1,4 @@
-"""Test that dtypes are promoted as in a table, and that no number widens the dtype of a tensor."""
+"""Test that dtypes are promoted as in a table, and that no number widens a floating dtype."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.support.engine.samples import NORMAL, Sample
 
 ALL = ("float32", "float64", "int32", "int64", "bool")
 
-#: The promoted dtype of two tensors, with a row for each left dtype and, in the order of ALL, a column for each right
-#: dtype.
+#: The promoted dtypes of two tensors. A row belongs to a left dtype; its entries belong to the right dtypes, in the
+#: order of ALL.
 PROMOTED = {
     "float32": ("float32", "float64", "float32", "float32", "float32"),
     "float64": ("float64", "float64", "float64", "float64", "float64"),
@@ -30,7 +30,7 @@ WITH_NUMBER = {
     "int64": ("int64", "int64", "float32"),
     "bool": ("bool", "int64", "float32"),
 }
-#: The dtypes of quotients, which are always floating, in the order of PROMOTED.
+#: The dtypes of quotients, which are always floating. The rows and their entries have the same order as in PROMOTED.
 QUOTIENT = {
     "float32": ("float32", "float64", "float32", "float32", "float32"),
     "float64": ("float64", "float64", "float64", "float64", "float64"),
@@ -114,7 +114,7 @@ ONCE = {s.name: s for s in reversed(NORMAL)}
 
 
 def in_dtype(given: Sample, dtype: str) -> list[mt.Tensor]:
-    """Return the operands of a sample, with ones of ``dtype`` in place of floating ones."""
+    """Return the operands of a sample, with each floating operand replaced by a tensor of ones of ``dtype``."""
     return [mt.to_tensor(np.ones(a.shape, dtype)) if a.dtype.kind == "f" else mt.to_tensor(a) for a in given.arrays]
 
 

@@ -204,7 +204,7 @@ def test_an_unchanged_nan_is_not_reported():
 
 
 @pytest.mark.parametrize("written_first", ["outside", "engine"])
-def test_copy_on_write_reports_preserved_bytes_that_differ_from_the_saved_ones(written_first: str):
+def test_copy_on_write_reports_a_foreign_write_only_if_it_precedes_the_write_by_the_engine(written_first: str):
     mt.set_inplace_policy("copy_on_write")
     array, x = shared()
     w = leaf([3])

@@ -93,7 +93,7 @@ def test_a_negative_slope_or_swapped_limits_are_refused():
 # ---------- rounding and remainders ----------
 
 
-def test_decimals_are_places_after_the_decimal_point_or_if_negative_before_it():
+def test_round_counts_negative_decimals_before_the_decimal_point():
     x = mt.to_tensor([1.25, -0.05, 149.5, 1e300, INF, NAN], "float64")
     np.testing.assert_array_equal(x.round(1).numpy(), [1.3, -0.1, 149.5, 1e300, INF, NAN])
     np.testing.assert_array_equal(x.round(-2).numpy()[[0, 2, 4]], [0, 100, INF])
@@ -157,7 +157,7 @@ def test_an_intermediate_overflow_does_not_make_the_result_infinite():
 # ---------- nan and inf ----------
 
 
-def test_every_replacement_of_nan_to_num_may_be_chosen_even_nan():
+def test_nan_to_num_accepts_any_replacement_including_nan():
     x = mt.to_tensor([NAN, INF, -INF, 2.0])
     largest = float(np.finfo(np.float32).max)
     assert x.nan_to_num().tolist() == [0, largest, -largest, 2]

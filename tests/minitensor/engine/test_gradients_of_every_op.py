@@ -1,8 +1,8 @@
 """Test first and second derivatives of every operation of the table, normal and in place.
 
-The first derivatives are compared with finite differences of a reference in plain numpy, the second derivatives with
-finite differences of the first, for the inputs and for the gradient from which backward begins. ``pytest -s`` prints
-the largest errors of each operation.
+The first derivatives are compared with finite differences of a reference in plain numpy, and the second derivatives
+with finite differences of the first derivatives. Second derivatives are tested for the inputs and for the gradient from
+which backward begins. ``pytest -s`` prints the largest errors of each operation.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Case(Protocol):
 
 
 class RowCase:
-    """A case that is made from a sample, whose arrays are the row's operands."""
+    """A case that is made from a sample. The arrays of the sample are the operands of the row."""
 
     def __init__(self, row: Row, in_place: bool, given: Sample) -> None:
         self.row, self.in_place, self.given = row, in_place, given
@@ -96,7 +96,7 @@ class RowCase:
         return np.asarray(self.given.reference(*arrays), np.float64)
 
     def writes_a_float(self) -> bool:
-        """True if the target is floating, so that it may require a gradient unless that is refused."""
+        """True if the target is a floating array, even if the operation refuses to compute its gradient."""
         refused = self.row.rules.get(self.row.target, "").startswith("no_slope")
         return self.target in self.places or (refused and self.given.arrays[self.target].dtype.kind == "f")
 
@@ -106,7 +106,7 @@ class RowCase:
 
 
 class IndexedCase:
-    """A case with its own call of the operation. In place, the first array is overwritten."""
+    """A case whose ``given`` calls the operation itself. An in-place operation overwrites the first array."""
 
     def __init__(self, given: samples_indexed.Case, in_place: bool) -> None:
         self.given, self.in_place, self.arrays = given, in_place, list(given.arrays)
@@ -145,7 +145,7 @@ def gradients(case: Case, arrays: list[np.ndarray], start: np.ndarray) -> list[n
 
 
 def second_gradients(case: Case, start: np.ndarray, inner: list[np.ndarray]) -> list[np.ndarray]:
-    """Return the gradients, for the inputs and ``start``, of the sum of all first gradients weighted by ``inner``."""
+    """Weight the first gradients by ``inner``, and return the gradients of their sum for the inputs and ``start``."""
     leaves, begin = [leaf_like(array) for array in case.arrays], leaf_like(start)
     first = mt.grad(case.run(leaves), leaves, begin, allow_unused=True, create_graph=True)
     wanted = [(g, mt.to_tensor(w)) for g, w in zip(first, inner, strict=True) if g is not None and not g.stop_gradient]
@@ -157,7 +157,7 @@ def second_gradients(case: Case, start: np.ndarray, inner: list[np.ndarray]) -> 
 
 
 def error(got: list[np.ndarray], want: list[np.ndarray]) -> tuple[float, int]:
-    """Return the largest relative error, and the number of compared elements. Infinite differences are left out."""
+    """Return the largest relative error and the number of compared elements, which are those with a finite ``want``."""
     largest, count = 0.0, 0
     for a, b in zip(got, want, strict=True):
         assert a.shape == b.shape
@@ -216,7 +216,7 @@ def test_first_and_second_derivatives_equal_finite_differences(name: str, form: 
     )
 
 
-#: Pairs of dtypes. The inputs of one call have the two dtypes of a pair by turns.
+#: Pairs of dtypes. The inputs of one call alternate between the two dtypes of a pair.
 MIXED = [("float64", "float32"), ("float32", "float64"), ("float16", "float32"), ("float32", "float16")]
 
 

@@ -1,4 +1,4 @@
-"""Test that a hook gets the gradient of the value that its tensor had when it was registered, and may replace it."""
+"""Test that a hook gets and may replace the gradient of the value that its tensor had at the hook's registration."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_hook_on_a_leaf_gets_the_new_gradient_without_the_accumulated_one():
 
 
 def test_a_hook_gets_the_gradient_of_the_value_from_before_or_after_an_in_place_write():
-    # In Paddle and PyTorch, too, the hooks get 10 and 1.
+    # Hooks in Paddle and in PyTorch get the same gradients, 10 and 1.
     w, before, after = leaf([1.0, 2.0]), [], []
     x = w * 1
     x.register_hook(noting(before))

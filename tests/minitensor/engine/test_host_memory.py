@@ -1,7 +1,7 @@
 """Test that the counters of the host agree with the memory of the process, and that a long training does not leak.
 
 Each program runs in a new process (``tests/support/engine/experiments.py``). minitensor's counters include tensors and
-the large buffers that are kept for reuse. tracemalloc and the system count a little more, namely all memory.
+the large buffers that are kept for reuse. tracemalloc and the system also count all other memory, which is little.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def printed(*arguments: str) -> list[list]:
 
 
 def expect_close(ours: int, theirs: int, most: int, what: str) -> None:
-    """Assert that two counts differ by at most 2 %. If ours is below 1 MiB, they may differ by 2 % of the peak."""
+    """Assert that two counts differ by at most 2 %. If ``ours`` is at most 1 MiB, 2 % of ``most`` are allowed."""
     assert abs(theirs - ours) <= 0.02 * (ours if ours > MIB else most), f"{what}: {ours} counted, {theirs} used"
 
 
@@ -70,7 +70,7 @@ def test_the_counters_agree_with_the_memory_of_the_process(program: str):
 
 
 def test_the_counters_show_the_numbers_of_bytes_from_the_article():
-    """10000 x 10000 float32 numbers have 400,000,000 bytes, and [1, 64, 512, 512] of them 67,108,864."""
+    """float32 tensors of the shapes [10000, 10000] and [1, 64, 512, 512] have 400,000,000 and 67,108,864 bytes."""
     reported = {moment: ours for moment, ours, *_ in printed("relu") + printed("block")}
     assert reported["y = relu(x)"] - 400_000_000 == reported["relu_(x)"] == 400_000_000
     assert (reported["h = relu(h)"], reported["the same in place"]) == (134_217_728, 67_108_864)
@@ -82,5 +82,5 @@ def test_memory_does_not_grow_over_a_thousand_steps_without_the_garbage_collecto
     assert [step for step, *_ in steps] == [1, 10, 100, 500, 1000]
     assert len({allocated for _, allocated, _ in steps}) == 1
     processes = {step: rss for step, _, rss in steps}
-    # The write log grows to its limit; a leak of 300 bytes a step would be larger.
+    # The bound has room for the write log, which grows up to its limit. A leak of 300 bytes a step exceeds the bound.
     assert processes[1000] - processes[100] < MIB // 4

@@ -49,7 +49,7 @@ def test_a_view_larger_than_any_memory_allocates_nothing():
 
 
 def test_scale_returns_no_negative_zero():
-    """Paddle adds the bias even if it is 0."""
+    """Paddle adds the bias even if it is 0, and -0.0 + 0.0 is 0.0."""
     for x in (mt.to_tensor([0.0, 2.0]), mt.to_tensor(0.0), mt.to_tensor([0.0], dtype="float64")):
         assert str(mt.scale(x, -1.0).numpy().reshape(-1)[0]) == "0.0"
         assert str(x.scale_(-1.0).numpy().reshape(-1)[0]) == "0.0"

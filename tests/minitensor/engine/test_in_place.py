@@ -1,4 +1,4 @@
-"""Test every in-place operation of the derivative table: it keeps tensor, dtype and shape, and raises the version by 1.
+"""Test that in-place operations of the derivative table keep the target's dtype and shape and add 1 to its version.
 
 test_writes.py tests ``x[...] = v``, ``copy_`` and ``set_value``.
 """
@@ -32,7 +32,7 @@ def others_of(given: Sample) -> list[mt.Tensor]:
 
 
 def value_of(given: Sample) -> np.ndarray:
-    """Return the expected values of the target after the operation, in the dtype of the target even for bools."""
+    """Return the expected values of the target after the operation. Bools are converted to the dtype of the target."""
     return given.reference(*given.arrays).astype(given.arrays[given.target].dtype)
 
 
@@ -83,7 +83,7 @@ def test_the_gradient_agrees_with_central_differences(given: Sample):
 
 
 def stored(given: Sample, places: list[int]) -> Callable[..., np.ndarray]:
-    """Return the reference as a function of the arrays at ``places``. The slope of a bool result is 0."""
+    """Return the reference as a function of the arrays at ``places``, or a constant function for a comparison."""
     if given.row.not_differentiable:
         return lambda *moved: value_of(given)
     return given.moved(places)
@@ -223,7 +223,7 @@ def test_under_policy_2_5_backward_raises_if_values_of_another_operation_are_ove
             y.backward()
 
 
-def test_the_policy_at_the_time_of_the_write_counts_not_that_of_backward():
+def test_backward_uses_the_policy_under_which_the_write_was_made():
     w = leaf([1.0, 2.0])
     x = w * 1
     x.sin_()

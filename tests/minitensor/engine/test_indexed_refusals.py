@@ -39,7 +39,7 @@ def expect_refused(
 # ---------- dtypes ----------
 
 
-def test_a_stored_value_is_converted_to_the_target_dtype_and_its_fraction_cut_off():
+def test_a_stored_value_is_converted_to_the_target_dtype_without_its_fraction():
     for dtype in ("int32", "int64"):
         x = mt.zeros([3, 3], dtype)
         for result in (
@@ -211,7 +211,7 @@ def test_embedding_renorm_scales_the_rows_of_a_leaf_without_recording():
     expect_refused(Moment(weight=weight), lambda: renorm(mt.ones([1]), weight, 1.0), "float32", error=TypeError)
 
 
-# ---------- sizes without elements, tensors without dimensions ----------
+# ---------- empty tensors, tensors without dimensions ----------
 
 
 def test_empty_tensors_and_empty_indices_are_accepted():
@@ -267,7 +267,7 @@ def test_an_index_may_be_a_list_or_a_single_number():
 # ---------- bytes ----------
 
 N = 1 << 14
-#: Calls on a tensor of N elements, and the bytes that each may keep for backward beside its index and its values.
+#: Calls on a tensor of N elements, and the bytes that each may keep for backward, not counting index and values.
 HELD = {
     "index_add_": (lambda x, i: x.index_add_(i, 0, mt.ones([3, 128])), 0),
     "index_fill_": (lambda x, i: x.index_fill_(i, 0, 1.0), 0),
@@ -315,7 +315,7 @@ def test_a_write_changes_only_the_cells_that_it_covers(given: Case):
     finally:
         FUNCTIONS[given.name].__globals__["forward"] = row.forward
     if not row.writes:
-        assert given.name in ("addmm", "baddbmm", "renorm"), "it has no rule about written cells"
+        assert given.name in ("addmm", "baddbmm", "renorm"), "this operation has no rule about written cells"
         return
     given_there = (host_array(value) if hasattr(value, "dtype") else value for value in called[0])
     operands = dict(zip((*row.operands, *row.argument_names), given_there, strict=True))

@@ -141,7 +141,7 @@ def test_the_value_that_is_last_in_the_order_of_a_matrix_index_is_stored():
         np.testing.assert_array_equal(line.numpy(), flat)
 
 
-def test_the_gradient_of_a_fill_value_counts_a_row_listed_twice_only_once():
+def test_a_row_that_the_index_lists_twice_counts_once_in_the_gradient_of_the_fill_value():
     value = leaf(2.0)
     mt.zeros([3, 2], "float64").index_fill(whole([1, 1, -2]), 0, value).sum().backward()
     assert value.grad.item() == 2
@@ -149,7 +149,7 @@ def test_the_gradient_of_a_fill_value_counts_a_row_listed_twice_only_once():
 
 # ---------- nan, inf ----------
 
-#: A call of each operation that overwrites elements, and these elements.
+#: For each operation that overwrites elements, a call and a mask of the elements that the call overwrites.
 STORING = {
     "index_fill": (lambda op, x: op(x, whole([1]), 0, 2.0), [[0] * 4, [1] * 4, [0] * 4]),
     "scatter": (lambda op, x: op(x, whole([2, 0]), mt.to_tensor(BLOCK[:2])), [[1] * 4, [0] * 4, [1] * 4]),
@@ -186,12 +186,12 @@ def test_an_overwritten_element_contributes_exactly_0(name: str, in_place: bool,
         x = call(FUNCTIONS[name + "_" * in_place], w * 1 if in_place else w)
         (gradient,) = mt.grad(x, [w], mt.full(x.shape, incoming, "float64"), create_graph=create_graph)
         assert (gradient.numpy()[np.array(overwritten, bool)] == 0).all(), name
-        # Other elements have the incoming gradient as theirs, or 0 if they were nan and amax or amin compared them.
+        # Every other element gets the incoming gradient, or 0 if the element was nan and amax or amin compared it.
         rest = gradient.numpy()[~np.array(overwritten, bool)]
         assert np.isin(rest, [0.0] if np.isnan(old) and "_am" in name else incoming).all() or np.isnan(incoming)
 
 
-def test_with_beta_0_nan_and_inf_of_the_input_do_not_affect_result_or_gradient():
+def test_result_and_gradient_of_addmm_ignore_nan_and_inf_in_the_input_if_beta_is_0():
     for in_place in (False, True):
         w = leaf([[np.nan, np.inf]])
         c = w * 1

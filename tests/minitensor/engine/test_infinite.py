@@ -1,7 +1,7 @@
 """Test infinite and undefined numbers: overwritten, masked and unread elements contribute exactly 0, never nan.
 
-The derivative table drives the tests. For every sample of every row, ``unread`` determines the elements that a result
-does not depend on, and checks that no inf or nan passes them.
+The derivative table drives the tests. For samples of every row, the module ``unread`` finds the elements on which the
+result does not depend, and checks that inf or nan at these elements changes no other gradient.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.support.engine.samples import SAMPLES, Sample
 from tests.support.engine.samples_indexed import CASES, Case
 from tests.support.engine.unread import Program, Reads, check, warnings_as_errors
 
-#: Operations that may multiply the gradient by a factor 0 from their arguments, where inf times 0 is rightly nan.
+#: Operations that may multiply a gradient by a factor that is 0 by chance. An infinite gradient rightly becomes nan.
 FACTORS = {
     "scale",
     "lerp",
@@ -34,7 +34,7 @@ FACTORS = {
 }
 
 
-#: By the id of a sample or case, the elements that it reads, both normally and in place.
+#: The unread and flat elements of each sample or case, by its id. Its normal and in-place programs share an entry.
 READS: defaultdict[int, Reads] = defaultdict(Reads)
 
 
@@ -45,7 +45,7 @@ def differentiable(given: Sample) -> list[bool]:
 
 
 def of_sample(given: Sample, in_place: bool) -> Program:
-    """Return a program of the sample's operands with a gradient. In place, it overwrites a copy of its target."""
+    """Return a program of the operands with a gradient. If ``in_place``, it overwrites a copy of its target."""
     row, wants = ROWS[given.name], differentiable(given)
     target = row.operands.index(row.target)
 
@@ -90,7 +90,7 @@ def operation(program: Program) -> str:
 
 
 def kind(given: Sample) -> tuple[object, ...]:
-    """Return a key that samples share if they differ only in the order of their memory or in their numbers."""
+    """Return a key that samples share if they differ only in the strides, the lengths of dimensions, or the numbers."""
     return given.name, str(given.arguments), tuple((a.ndim, a.size == 0, a.size == 1) for a in given.arrays)
 
 
@@ -111,12 +111,12 @@ def test_inf_and_nan_in_elements_that_an_operation_overwrites_change_no_gradient
     check(program)
 
 
-# ---------- kinks, ties and numbers that are not finite, with the elements that get 0 ----------
+# ---------- elements with gradient 0: kinks, ties and numbers that are not finite ----------
 
 NAN, INF = float("nan"), float("inf")
 
-#: Operation, operands (lists require a gradient), arguments; then for each list 1 where the gradient is not 0, and 0
-#: where it must be exactly 0.
+#: An entry has the operation, its operands (those given as lists require a gradient), its arguments, and one mask for
+#: each of these lists: 0 where the gradient must be exactly 0, and 1 elsewhere.
 DECLARED = [
     ("abs", [[0.0, -0.0, -2.0, INF, NAN]], {}, [0, 0, 1, 1, 0]),
     ("relu", [[0.0, -0.0, -INF, -1.0, INF, NAN]], {}, [0, 0, 0, 0, 1, 0]),
@@ -189,7 +189,7 @@ def test_elements_that_an_operation_does_not_select_get_gradient_0(name, operand
             assert gradient is None or (gradient.numpy()[np.array(mask) == 0] == 0).all(), gradient
 
 
-def test_the_derivative_of_x_to_the_power_0_is_0_for_x_and_the_mixed_one_is_1_over_x():
+def test_at_power_0_the_derivative_for_x_is_0_and_the_mixed_second_derivative_is_1_over_x():
     x, y = mt.to_tensor([2.0], "float64", stop_gradient=False), mt.to_tensor([0.0], "float64", stop_gradient=False)
     (along_x,) = mt.grad(x**y, [x], create_graph=True)
     (along_y,) = mt.grad(x**y, [y], create_graph=True)

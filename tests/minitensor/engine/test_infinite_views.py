@@ -312,7 +312,7 @@ def test_a_sum_of_gradients_is_infinite_only_where_a_term_is_infinite(poison):
 
 
 def test_the_check_notices_nan_in_an_element_that_is_read():
-    """This shows that the other tests can fail: nan in an element that the result reads gives a gradient of nan."""
+    """This shows that other tests can fail: an incoming gradient of nan reaches an element that the result reads."""
     given = Program("sum", lambda x: x * 2.0, (ROW,))
     got = gradients(given, (ROW,), np.array([1.0, np.nan, 1.0]), [np.ones(3)])
     assert np.isnan(got.first[0]).tolist() == [False, True, False]

@@ -1,4 +1,4 @@
-"""Test algorithms that are used only for large arrays: the results equal numpy's bit for bit."""
+"""Test that algorithms for large arrays return the same numbers as numpy or as the algorithms for small arrays."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_detach_in_place_removes_the_history():
     assert x.detach_() is x and x.stop_gradient and x.grad_fn is None and x.tolist() == [2, 4]
 
 
-def test_set_value_may_write_a_leaf_raises_its_version_and_keeps_it_a_leaf():
+def test_set_value_writes_a_leaf_adds_1_to_its_version_and_keeps_it_a_leaf():
     w = leaf([1.0, 2.0])
     w.set_value(np.array([3.0, 4.0]))
     assert w.tolist() == [3, 4] and w.inplace_version == 1 and w.is_leaf and not w.stop_gradient
@@ -222,7 +222,7 @@ def test_stop_gradient_accepts_only_true_and_false():
 
 
 def test_a_constant_to_which_a_leaf_is_added_is_no_longer_a_leaf():
-    # In Paddle and PyTorch, too, x.add_(y) makes x a non-leaf, and y gets a gradient.
+    # Paddle and PyTorch do the same: x.add_(y) makes x a non-leaf, and y gets a gradient.
     x, y = mt.zeros([2], "float64"), leaf([1.0, 2.0])
     x.add_(y)
     assert not x.is_leaf and not x.stop_gradient
@@ -258,7 +258,7 @@ def test_under_no_grad_a_leaf_may_change_its_shape_and_stays_a_leaf(change, shap
     np.testing.assert_allclose(w.grad.numpy(), 3 * w.numpy() ** 2 + 2 * w.numpy() + 10)
 
 
-def test_the_gradient_loses_its_dimension_if_its_leaf_of_one_element_does():
+def test_a_leaf_that_is_reshaped_to_no_dimensions_has_a_gradient_without_dimensions():
     w = leaf([3.0])
     (w * w).backward()
     with mt.no_grad():

@@ -1,4 +1,4 @@
-"""Test comparisons, logic and bit operations, which are compared with Python's operators, and their in-place forms."""
+"""Compare bit operations with those of Python integers, and test comparisons, logical operations and in-place forms."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Compare allocated bytes and peaks with numbers computed by hand, and test that unused memory is freed at once.
 
-The garbage collector is off in tests that expect freed memory, because the engine has no reference cycles.
+The garbage collector is off in tests that expect freed memory, so that a reference cycle in the engine fails a test.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def test_a_tensor_holds_its_elements_and_frees_them_at_once(base: int):
         assert allocated() == base
 
 
-def test_an_empty_tensor_has_no_bytes_and_a_scalar_tensor_those_of_one_element(base: int):
+def test_an_empty_tensor_has_0_bytes_and_a_scalar_tensor_has_the_bytes_of_one_element(base: int):
     empty, number = mt.zeros([0, 7]), mt.to_tensor(1.0)
     assert allocated() - base == 4
     del empty, number
@@ -262,7 +262,7 @@ def test_the_peak_of_backward_includes_a_gradient_and_the_incoming_one(base: int
     def run():
         y.backward()
 
-    assert peak_of(run) == 2, "the initial gradient of ones, and its products"
+    assert peak_of(run) == 2, "the initial gradient of ones, and its product with w"
     assert allocated() == base + 4 * KIB, "x, w, y, and the gradient of x"
 
 

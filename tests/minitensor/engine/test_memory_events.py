@@ -178,8 +178,8 @@ def test_recording_does_not_change_a_program(program, device):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_the_events_of_each_storage_lead_to_its_last_version(program):
-    """Each write event has the version of the event before plus 1."""
+def test_each_write_event_increments_the_version_of_its_storage(program):
+    """The version of a write event is 1 more than that of the storage's previous write or version event."""
     with memory.record() as recording:
         program(lambda *tensors: None)
     versions: dict[int, int] = {}

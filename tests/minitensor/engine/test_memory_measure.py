@@ -1,4 +1,4 @@
-"""Test memory.measure: the bytes of a block of code equal the device's counters, which do not change."""
+"""Test memory.measure: for a block of code, it reports the same bytes as the device's counters and changes none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test memory.profile: a table with the bytes of each line, whose sums equal the device's counters."""
+"""Test memory.profile: a table with the bytes of each line. The sums over all lines equal the device's counters."""
 
 from __future__ import annotations
 

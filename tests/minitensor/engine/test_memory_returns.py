@@ -24,7 +24,7 @@ def test_a_gradient_assigned_to_a_leaf_keeps_nothing_alive(base: int):
     assert allocated() == base
 
 
-def test_a_gradient_assigned_to_a_leaf_of_pytorchs_vocabulary_keeps_nothing_alive(base: int):
+def test_a_gradient_assigned_to_a_leaf_of_minitensor_torch_keeps_nothing_alive(base: int):
     w = torch.ones(3, requires_grad=True)
     w.grad = w * 2
     del w

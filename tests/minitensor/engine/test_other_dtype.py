@@ -90,7 +90,7 @@ def test_a_view_of_any_layout_has_the_values_of_pytorch_or_is_refused_as_in_pyto
         name: {dtype: seen_in_torch(each, dtype) for dtype in ("uint8", "float16", "int32", "float64")}
         for name, each in layouts(x, torch.ones, x.permute(2, 1, 0)).items()
     }
-    for dtype in ("uint8", "float16"):  # rows without elements may have any stride, and PyTorch has another one
+    for dtype in ("uint8", "float16"):  # a dimension of empty rows may have any stride, and PyTorch's differs from ours
         found["no columns"][dtype] = found["no columns"][dtype].replace(
             "strides [1, 1]", f"strides [{4 // torch.zeros(1).view(getattr(torch, dtype)).element_size()}, 1]"
         )
@@ -99,7 +99,7 @@ def test_a_view_of_any_layout_has_the_values_of_pytorch_or_is_refused_as_in_pyto
 
 @pytest.mark.cpu_only
 def test_a_view_of_any_layout_agrees_with_paddle_except_for_paddles_bugs():
-    """Two bugs are left out: Paddle scales the offset of a view twice, and refuses tensors without elements."""
+    """The test skips two bugs: Paddle scales the offset of a view twice, and refuses tensors without elements."""
     x = mt.arange(24, dtype="float32").reshape([2, 3, 4])
     given = layouts(x, lambda *shape: mt.ones(list(shape)), x.transpose([2, 1, 0]))
     for name, answers in recorded("paddle 3.3.1", LAYOUTS).items():

@@ -1,4 +1,4 @@
-"""Test threads: each has modes of its own, all share the counters, and their operations may run at the same time."""
+"""Test that each thread has its own modes, that all share the counters, and that they may run operations at once."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Test gradients of parts of a tensor, which backward adds in place to the gradient of the whole if nothing shares it.
+"""Test gradients of parts of a tensor.
 
-The numbers must not depend on the memory order of the whole or on other references to its gradient.
+Backward adds them in place to the gradient of the whole tensor if nothing else refers to that gradient. The numbers
+must not depend on the memory order of the whole or on other references to its gradient.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from tests.support.engine.differences import leaf
 
 
 def wholes() -> dict[str, object]:
-    """Return tensors of shape [3, 4] with different memory orders."""
+    """Return functions that make a tensor of shape [3, 4] from a leaf, each with another memory order."""
     return {
         "rows": lambda w: w * 1.0,
         "columns": lambda w: mt.Tensor._made(w._array.T * 0.0).add_(w.t()),
@@ -35,7 +36,7 @@ def gradient(how: str, program, retained: bool) -> np.ndarray:
 
 
 def reads(h: mt.Tensor) -> mt.Tensor:
-    """Read three parts, two of which share cells, and the whole."""
+    """Read three overlapping parts and the whole."""
     return (h[0] * 2.0).sum() + (h[0:2, 1] * 3.0).sum() + (h[:, 1:3] * h[:, 1:3]).sum() + (h * 5.0).sum()
 
 

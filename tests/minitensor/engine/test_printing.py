@@ -1,7 +1,7 @@
 """Compare printed tensors with Paddle 2.6.2.
 
-The expected texts were recorded from Paddle in facts/printing.md. If Paddle is installed, the printed texts of random
-tensors are compared, too.
+The expected texts were recorded from Paddle in facts/printing.md. If Paddle 2.6.2 is installed, the tests also
+compare the printed texts of random tensors.
 """
 
 import ast
@@ -51,7 +51,7 @@ def recorded_cases() -> list[tuple[str, str]]:
 
 
 def paddle_like() -> dict:
-    """Return substitutes for Paddle's functions, with which the recorded lines make numpy arrays."""
+    """Return substitutes for Paddle's functions, so that the recorded lines make numpy arrays."""
     default = np.float32
 
     def to_tensor(data, dtype=None, stop_gradient=True):
@@ -102,7 +102,7 @@ def test_the_values_read_from_a_recorded_text_print_as_the_same_text(program, te
 
 
 def values_in(text: str):
-    """Return the nested list of values in a printed tensor that is not a summary."""
+    """Return the nested list of values in the text of a tensor, which must show all of them."""
     values = text.split("\n", 1)[1].removesuffix(")")
     return eval(values.replace("inf.", "inf"), {"nan": math.nan, "inf": math.inf})
 
@@ -156,7 +156,7 @@ def test_printed_values_of_any_shape_and_dtype_are_right_to_the_last_digit():
         values = np.array(values_in(text), dtype=array.dtype)
         assert values.shape == array.shape or array.size == 0
         if array.dtype.kind == "f":
-            # The error is at most half a unit of the eighth digit, and the rounding of the parsed value to its dtype.
+            # The error is at most half a unit of the eighth digit plus the rounding of the parsed value to its dtype.
             last_digit, rounding = 0.51e-8, np.finfo(array.dtype).eps
             np.testing.assert_allclose(values.ravel(), array.ravel(), rtol=rounding, atol=last_digit)
         else:

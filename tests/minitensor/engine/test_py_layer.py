@@ -716,7 +716,7 @@ def test_a_buffer_that_requires_no_gradient_may_be_written_and_kept():
     assert count.tolist() == [3] and count.stop_gradient
 
 
-def test_an_input_beside_the_overwritten_one_in_the_same_storage_counts_as_unwritten():
+def test_an_input_that_shares_only_the_storage_with_the_overwritten_one_counts_as_unwritten():
     def forward(ctx, x, y):
         ctx.mark_dirty(x)
         x.scale_(2.0)
@@ -816,7 +816,7 @@ def test_third_derivatives_are_right():
     for _ in range(3):
         gradients.append(mt.grad(gradients[-1].sum(), w, create_graph=True)[0])
     x = np.exp([0.3, -0.8])
-    want = x * np.cos(x) - 3 * x**2 * np.sin(x) - x**3 * np.cos(x)  # the derivative of sin(exp(t)), computed by hand
+    want = x * np.cos(x) - 3 * x**2 * np.sin(x) - x**3 * np.cos(x)  # the third derivative of sin(exp(t))
     np.testing.assert_allclose(gradients[3].numpy(), want)
 
 
@@ -922,7 +922,7 @@ def test_backward_from_several_tensors_runs_shared_nodes_once():
     np.testing.assert_allclose(w.grad.numpy(), np.exp([0.5, 1.0]) * [5, 32])
 
 
-def test_backward_counts_a_tensor_given_twice_twice_and_names_wrong_arguments():
+def test_backward_doubles_the_gradient_of_a_tensor_given_twice_and_names_wrong_arguments():
     w = leaf([1.0])
     y = w * 2
     mt.autograd.backward([y, y])

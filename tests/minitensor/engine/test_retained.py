@@ -21,7 +21,7 @@ def test_a_non_leaf_keeps_its_gradient_only_after_retain_grads():
 
 
 def test_a_retained_gradient_is_the_gradient_of_the_current_value_of_the_tensor():
-    # PyTorch was recorded to return 1, too. Paddle returns 10, the gradient of the old value.
+    # According to the records, PyTorch returns 1 as well, and Paddle returns 10, the gradient of the old value.
     w = leaf([1.0, 2.0])
     x = w * 1
     x.retain_grads()
@@ -31,7 +31,7 @@ def test_a_retained_gradient_is_the_gradient_of_the_current_value_of_the_tensor(
 
 
 def test_the_next_retained_gradient_replaces_the_last_one_as_in_paddle():
-    # In Paddle 2.6.2 and 3.3.1, too, x.grad is [3, 3] and the earlier gradient stays [2, 2]: see facts/gradients.json.
+    # facts/gradients.json: in Paddle 2.6.2 and 3.3.1, x.grad is [3, 3], and the earlier gradient stays [2, 2].
     w = leaf([1.0, 2.0])
     x = w + 0
     x.retain_grads()

@@ -124,7 +124,7 @@ def test_preserved_bytes_are_freed_if_the_saved_values_become_stale(no_collector
         x[0] = 7.0
     assert allocated() - base == 8 * 1024
     with mt.no_grad():
-        x[3] = 7.0  # a write under "2.6" beside the saved bytes
+        x[3] = 7.0  # a write under "2.6" to bytes that were not saved
     assert allocated() == base
     with pytest.raises(RuntimeError, match=r"modified by an inplace|only the version"):
         mt.grad(result, w)

@@ -55,7 +55,7 @@ def test_a_tensor_on_an_array_shares_its_memory_both_ways(layout: str, dtype: st
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_an_array_on_a_tensor_shares_its_memory_both_ways(layout: str):
     x = mt.to_tensor(CUBE)
-    x = mt.from_numpy(LAYOUTS[layout](x.numpy(share=True)))  # an equal view of the memory of the tensor
+    x = mt.from_numpy(LAYOUTS[layout](x.numpy(share=True)))  # a view of the tensor's memory in this layout
     array = x.numpy(share=True)
     assert ptr(array) == x.data_ptr() and list(array.shape) == x.shape and array.flags.writeable
     array[...] = -1
@@ -64,7 +64,7 @@ def test_an_array_on_a_tensor_shares_its_memory_both_ways(layout: str):
     assert (array == 5).all()
 
 
-def test_all_functions_but_from_numpy_and_numpy_with_share_true_copy():
+def test_functions_other_than_from_numpy_and_numpy_with_share_true_copy_their_argument():
     x = mt.to_tensor(CUBE)
     shared = x.numpy(share=True)
     for copy in (x.numpy(), x.numpy(share=False), np.asarray(x), np.array(x), np.array([x])[0], x.detach().numpy()):

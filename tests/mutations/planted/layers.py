@@ -92,5 +92,5 @@ mutation(
     "backward counts a tensor that is given twice only once.",
     "_array(roots[node] + g)",
     "_array(g)",
-    "py_layer::test_backward_counts_a_tensor_given_twice_twice_and_names_wrong_arguments",
+    "py_layer::test_backward_doubles_the_gradient_of_a_tensor_given_twice_and_names_wrong_arguments",
 )  # fmt: skip

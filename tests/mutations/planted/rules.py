@@ -161,7 +161,7 @@ on_tensors(
     "Second order: the slope of x ** y does not depend on y if y is 0.",
     "    if not y.stop_gradient:\n",
     "    if False:\n",
-    "infinite::test_the_derivative_of_x_to_the_power_0_is_0_for_x_and_the_mixed_one_is_1_over_x",
+    "infinite::test_at_power_0_the_derivative_for_x_is_0_and_the_mixed_second_derivative_is_1_over_x",
 )  # fmt: skip
 on_tensors(
     "second-order-clip-passes-every-gradient",

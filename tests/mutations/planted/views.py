@@ -187,7 +187,7 @@ mutation(
     "A gradient that is set keeps its history, which may lead back to its leaf in a cycle.",
     "                gradient = gradient.detach()  # its history may refer to this leaf",
     "                pass",
-    "memory_returns::test_a_gradient_assigned_to_a_leaf_of_pytorchs_vocabulary_keeps_nothing_alive",
+    "memory_returns::test_a_gradient_assigned_to_a_leaf_of_minitensor_torch_keeps_nothing_alive",
 )  # fmt: skip
 mutation(
     "minitensor/engine/core/tensor.py",
