@@ -42,7 +42,7 @@ def names(kind: type) -> list[str]:
 
 
 def called(make, name: str) -> None:
-    """Call the method of an infinite tensor with each kind of argument, and compute the gradient of its result."""
+    """Call the method ``name`` of a tensor that contains inf and nan with each kind of argument, and run backward."""
     for numbers in (VALUES, [[a, b, 1.0] for a, b in zip(VALUES, VALUES[::-1], strict=True)]):
         for given in GIVEN:
             for wanted in (False, True):
@@ -53,7 +53,7 @@ def called(make, name: str) -> None:
                     if wanted:
                         out.sum().backward()
                 except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
-                    continue  # other files test calls that are refused
+                    continue  # other files test the errors of wrong calls
 
 
 def paddles(numbers, wanted):

@@ -1,4 +1,4 @@
-"""Test 16-bit floats: every operation computes in float32 and rounds once, and results agree with recorded ones."""
+"""Test 16-bit floats: operations compute in float32 and round once, and agree with the records of both frameworks."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_gradients_have_16_bits_and_are_near_those_computed_in_float32(given: Sa
         assert (wide is None) == (half is None)
         if half is not None:
             assert half.dtype == dtype
-            # Some rules use the rounded result, whose error cancellation increases, for example in 1 - tanh(x) ** 2.
+            # Some rules use the rounded result. Cancellation, as in 1 - tanh(x) ** 2, increases its rounding error.
             scale = np.maximum(np.abs(wide.numpy()), np.abs(wide.numpy()).max(initial=0) / 4)
             error = np.abs(half.astype("float32").numpy() - wide.numpy())
             assert (error <= float(limits(dtype_of(dtype).numpy).eps) * (1 + 6 * scale)).all(), (half, wide)
@@ -150,7 +150,7 @@ def test_a_number_is_promoted_with_a_dtype_as_in_pytorch():
 def test_a_function_returns_the_dtype_recorded_from_pytorch(name: str):
     recorded = TORCH["functions of one tensor"]["values"]["found"][name]
     given = (0,) if name in ("cumsum", "cumprod", "logsumexp") else ()
-    # minitensor has no arithmetic for bools.
+    # For bools, minitensor refuses square and sign, which PyTorch computes, and computes abs, which PyTorch refuses.
     names = [a for a in NAMES if a != "bool" or name not in ("abs", "square", "sign")]
     assert {a: torch_dtype(getattr(torch, name), ones(a, 4), *given) for a in names} == {a: recorded[a] for a in names}
 
@@ -276,11 +276,12 @@ PADDLES = {
 
 
 def differs_on_purpose(question: str, a: str, b: str) -> bool:
-    """True if the result has deliberately another dtype in minitensor than in Paddle 3.3.1."""
+    """True if minitensor deliberately returns another dtype than Paddle 3.3.1."""
     if question == "in place":
         return a != b  # Paddle changes the dtype of the target, minitensor never does
     if question == "a tensor and one without dimensions":
-        # A tensor without dimensions widens another of its kind in Paddle 2.6.2 and here, but not in Paddle 3.3.1.
+        # In minitensor and Paddle 2.6.2, a float64 tensor without dimensions widens a float32 tensor. In Paddle 3.3.1
+        # it does not.
         return a != b
     if question == "a matrix product":
         return a != b  # Paddle gives the result the dtype of the first operand, without converting the bytes
@@ -299,7 +300,7 @@ def test_two_dtypes_are_promoted_as_in_paddle_except_for_deliberate_differences(
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("name", PADDLE["functions of one tensor"]["values"]["found"])
 def test_a_function_returns_the_dtype_recorded_from_paddle(name: str):
-    """The variance of integers is a float32; Paddle 3.3.1 cuts off its fraction."""
+    """minitensor returns the variance of integers as a float32; Paddle 3.3.1 returns it as an integer."""
     given = (0,) if name in ("cumsum", "cumprod", "logsumexp") else ()
     for dtype, wanted in PADDLE["functions of one tensor"]["values"]["found"][name].items():
         if wanted == "refused" or dtype == "bool":
@@ -341,7 +342,7 @@ def test_values_agree_with_those_that_were_recorded_from_paddle_on_a_cpu(version
 def test_a_tensor_prints_the_text_recorded_from_paddle(question: str):
     name, _, dtype = question.rpartition(" ")
     x = mt.to_tensor(PRINTED[name], "float32").astype(dtype)
-    # Paddle 3 rounds to the nearest number and Paddle 2.6.2 rounds down, so they print different numbers.
+    # minitensor and Paddle 3 round a float32 to the nearest bfloat16. Paddle 2.6.2 rounds down, so it prints others.
     assert str(x) == PADDLE["texts"]["values"]["found"][question]
 
 

@@ -156,7 +156,8 @@ def test_after_a_thousand_other_writes_the_error_names_the_write_or_says_it_is_n
     assert "multiply saved its first input at version 0" in text
     assert f"overwritten: by add_, which made version 1 (test_stale.py, line {number}: a.add_(1.0))" in text
     assert "received tensor_version:1 != wrapper_version_snapshot:0" in text
-    with pytest.raises(RuntimeError) as raised:  # only the write log knows that the saved bytes are intact
+    # The saved bytes are intact, but only the write log could show it, and the log no longer has this write.
+    with pytest.raises(RuntimeError) as raised:
         z.backward()
     text = str(raised.value)
     assert "multiply saved its first input at version 0" in text
@@ -336,7 +337,7 @@ def test_with_retain_graph_backward_runs_again_and_its_gradients_are_added(name:
 
 
 def test_retain_graph_keeps_the_copy_that_sin_in_place_made():
-    # In Paddle and PyTorch, too, the gradient is right both times.
+    # Paddle and PyTorch also compute the right gradient both times.
     w = leaf([1.0, 2.0])
     a = w * 1
     a.sin_()

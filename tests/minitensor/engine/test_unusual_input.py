@@ -84,7 +84,7 @@ def test_nan_and_infinity_are_valid_elements():
     assert x[0].item() == float("inf") and np.isnan(x[1].item())
 
 
-def test_the_sum_of_bools_is_their_or_and_the_product_their_and():
+def test_bools_are_added_by_logical_or_and_multiplied_by_logical_and():
     assert (FLAGS + FLAGS).tolist() == [True, False] and (FLAGS * True).tolist() == [True, False]
     assert FLAGS.clone().add_(True).tolist() == [True, True]
     assert FLAGS.sum().item() == 1 and FLAGS.max().item() is True

@@ -1,4 +1,4 @@
-"""Test views: shared memory, shapes and strides, which are compared with numpy's, and gradients; and test copies."""
+"""Test views and copies: shared memory, gradients, and shapes and strides, which must equal numpy's."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def test_a_cell_that_as_strided_shows_twice_gets_the_sum_of_both_gradients():
     assert w.grad.tolist() == [1, 110, 1000]
 
 
-def test_a_view_without_overlap_of_an_overlapping_tensor_is_written_or_refused_with_a_reason():
+def test_a_write_to_the_diagonal_of_an_overlapping_view_succeeds_or_the_error_gives_the_reason():
     x = mt.zeros([3], "float64")
     diagonal = x.as_strided([2, 2], [1, 0], 0).diagonal()
     try:

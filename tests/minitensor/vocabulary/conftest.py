@@ -20,7 +20,7 @@ def defaults() -> Iterator[None]:
 
 @pytest.fixture(params=["cpu", "gpu:sim"])
 def device(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Run the test with the host and with a simulated GPU as the device of new tensors, and return its name."""
+    """Run the test twice, with new tensors on the host and on a simulated GPU, and yield the name of the device."""
     before = paddle.get_device()
     paddle.set_device(request.param)
     yield request.param
@@ -29,7 +29,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def gpu() -> Iterator[None]:
-    """Make a new simulated GPU, whose allocator rounds as Paddle's does, the device of new tensors."""
+    """Create new tensors on a simulated GPU whose allocator rounds sizes as Paddle's does."""
     before = paddle.get_device()
     paddle.set_device("gpu:sim", capacity="2 GiB", profile="paddle")
     yield

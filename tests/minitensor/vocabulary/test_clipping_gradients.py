@@ -1,6 +1,6 @@
-"""Test `nn.utils` of both vocabularies, which scale gradients in place.
+"""Test the functions of `nn.utils` in both vocabularies that clip gradients in place.
 
-test_gradients_recorded.py compares the gradients that a program holds while they are scaled.
+test_gradients_recorded.py tests if clipping also changes a gradient to which the program still refers.
 """
 
 from __future__ import annotations

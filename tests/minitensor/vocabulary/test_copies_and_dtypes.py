@@ -166,7 +166,7 @@ def test_the_error_for_an_unsupported_dtype_lists_the_supported_ones(name):
 @pytest.mark.parametrize("shape", [(2,), (2, 3), (1, 2, 2)])
 @pytest.mark.parametrize("dim", [0, -1])
 def test_cat_includes_the_dtype_of_an_empty_vector_which_gets_an_empty_gradient(shape, dim):
-    """In PyTorch 2.13, too, the result of `torch.cat` is floating if one input is `torch.tensor([])`."""
+    """As in PyTorch 2.13, the result of `torch.cat` is floating if one input is `torch.tensor([])`."""
     none = torch.tensor([], dtype=torch.float64, requires_grad=True)
     for numbers in (torch.ones(shape), torch.ones(shape, dtype=torch.int64)):
         for joined in (torch.cat([none, numbers], dim), torch.cat([numbers, none], dim), torch.cat([none] * 2, 0)):

@@ -1,6 +1,6 @@
 """Test distributions in both vocabularies: moments of samples, gradients of rsample, refused arguments.
 
-test_special_values.py compares densities, entropies, divergences and their gradients with the frameworks'.
+test_special_values.py compares densities, entropies, divergences and their gradients with those of the frameworks.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def test_in_place_operations_raise_the_documented_errors(name: str):
         assert not promised
 
 
-#: Functions whose docstrings quote messages of the frameworks.
+#: Files whose error messages quote the frameworks, which write `can not`.
 THEIRS = {"torch/nn/init.py", "torch/nn/loss_functions.py", "torch/slicing_joining.py", "engine/views/reshaping.py"}
 
 
@@ -160,7 +160,7 @@ def test_operations_raise_the_documented_errors_about_axes_and_shapes(name: str)
             function(mt.ones([3]))
 
 
-#: Calls with shapes that do not fit, with the error under Paddle's names and the error under PyTorch's.
+#: Calls with shapes that do not fit: `m` is the module of a vocabulary, `x` a matrix, and `i` a tensor of indices.
 MISFITS = {
     "matmul": lambda m, x, i: m.matmul(x, x),
     "addmm": lambda m, x, i: m.addmm(x, x, x),

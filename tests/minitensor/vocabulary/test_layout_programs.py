@@ -29,7 +29,7 @@ def test_programs_end_with_the_same_numbers_and_strides_as_in_pytorch():
 def test_programs_end_with_the_same_numbers_and_strides_as_in_paddle():
     found = layout_programs.different("paddle", NUMBERS)
     assert [number for number in found if not calls_contiguous(number)] == []
-    assert found, "minitensor's contiguous moves the tensor itself, too: remove this difference"
+    assert found, "minitensor's contiguous now moves the tensor itself, as Paddle's does, so remove this difference"
 
 
 @pytest.mark.parametrize("library", layout_programs.MODULES)

@@ -29,19 +29,19 @@ DELIBERATE = {
     (
         "paddle",
         "x[:, at([0, 0])]",
-    ): "Paddle 3.3.1 returns a wrong shape if x is not contiguous; the result is right here",
-    ("paddle", "x.contiguous()"): "Paddle copies if the stride of a dimension of length 1 is another one than usual",
+    ): "Paddle 3.3.1 returns a wrong shape if x is not contiguous; minitensor returns the right one",
+    ("paddle", "x.contiguous()"): "Paddle copies if the stride of a dimension of length 1 is unusual",
     ("paddle", "x.astype('float32')"): "Paddle 3.3 returns x itself for its own dtype; Paddle 2.6 copies, as here",
     (
         "paddle",
         "gradient(lambda x: x.T * 2, x)",
-    ): "Paddle keeps the order of the transposed gradient; here it is copied",
+    ): "Paddle returns the transposed gradient with its strides; minitensor copies it",
     (
         "torch",
         "L.einsum('ij,ij->ij', x, y)",
     ): "PyTorch keeps the order of the dimensions of a transposed operand; here the result is contiguous",
 }
-#: Programs whose results have other strides of dimensions of length 1 in some scenes. No element depends on these.
+#: Programs whose results differ in some scenes only in the strides of dimensions of length 1, which are never used.
 OTHER_ONES = {
     *(("torch", f"L.{call}") for call in ("split(x, 1)", "narrow(x, 0, 0, 1)", "meshgrid(x[:, 0], x[0])")),
     ("torch", "L.meshgrid(x[:, 0], x[0], indexing='xy')"),
@@ -56,7 +56,7 @@ EXPANDED = {"expanded rows", "expanded columns"}
 
 
 def comparable(answer: str, with_ones: bool = True) -> list[Any]:
-    """Return the parts of an answer, if not ``with_ones`` without the strides of dimensions of length 1."""
+    """Return the parts of an answer. If ``with_ones`` is false, omit the strides of dimensions of length 1."""
     parts = []
     for part in answer.split(" and "):
         shape_text, _, strides_text = part.removeprefix("&").partition(":")
@@ -86,7 +86,7 @@ def differences(library: str, program: str) -> list[tuple[list[str], str, str | 
 
 
 def is_deliberate(program: str, scene: list[str], here: str | None) -> bool:
-    """True if `program` writes to elements that share memory."""
+    """True if `program` writes to elements that share memory, which minitensor refuses."""
     return program.startswith("follows(") and here is None and bool(EXPANDED.intersection(scene))
 
 
@@ -98,13 +98,13 @@ def test_results_have_the_layout_of_the_library(library: str, program: str):
 
 @pytest.mark.parametrize(("library", "program"), DELIBERATE)
 def test_an_intended_difference_exists(library: str, program: str):
-    assert differences(library, program), "remove it from DELIBERATE"
+    assert differences(library, program), "the program no longer differs, so remove it from DELIBERATE"
 
 
 @pytest.mark.parametrize(("library", "program"), sorted(OTHER_ONES))
 def test_other_strides_of_dimensions_of_length_1_exist(library: str, program: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys.modules[__name__], "OTHER_ONES", set())
-    assert differences(library, program), "remove it from OTHER_ONES"
+    assert differences(library, program), "the program no longer differs, so remove it from OTHER_ONES"
 
 
 def test_the_record_contains_the_programs_of_the_layout_script():
@@ -171,7 +171,7 @@ def test_backward_notices_a_write_to_a_saved_result_if_the_memory_is_shared(
 
 
 @pytest.mark.parametrize("vocabulary", [paddle, torch])
-def test_a_preserved_transposed_result_has_the_numbers_of_the_time_of_saving(vocabulary: Any):
+def test_copy_on_write_preserves_the_saved_numbers_of_a_transposed_result(vocabulary: Any):
     w = vocabulary.ones([2, 3])
     w.stop_gradient = False
     y = w.T * 2

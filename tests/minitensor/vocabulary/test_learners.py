@@ -1,6 +1,6 @@
 """Compare minitensor's answers to learners' questions with those of PyTorch and Paddle in facts/learners.json.
 
-python -m tests.support.vocabulary.learners      shows the answers that differ; learners-not-yet.txt lists the questions
+python -m tests.support.vocabulary.learners      counts the answers that differ
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def test_the_answers_listed_as_wrong_still_differ(question):
 
 
 def test_an_in_place_operation_raises_a_type_error_for_the_operands_for_which_paddle_does():
-    """Three operations accept a list that Paddle refuses. The others raise one of the expected types of errors."""
+    """Only three operations differ: they accept a list. No operation raises an error of an unexpected type."""
     asked = {name: [RECORDED[v][name] for v in learners.VERSIONS["paddle"]] for name in WRONG_KINDS}
     here = {name: learners.answer("paddle", records[0]["program"]).get("error", "") for name, records in asked.items()}
     paddles = [name for name, (old, new) in asked.items() if all("TypeError" in r.get("error", "") for r in (old, new))]

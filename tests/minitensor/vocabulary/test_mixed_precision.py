@@ -186,7 +186,7 @@ def test_a_parameter_is_cast_once_and_again_after_a_write():
 
 
 def test_a_nested_context_with_another_dtype_casts_a_separate_copy():
-    # PyTorch raises an error, because the inner context uses the copy that the outer context cached in its own dtype.
+    # PyTorch raises an error, because the inner context uses the copy in the outer dtype that the outer context cached.
     assert "same dtype" in PYTORCHS["another dtype inside"]["error"]
     names = answered("another dtype inside")
     assert (names["first"], names["other"]) == ("torch.bfloat16", "torch.float16")
@@ -293,7 +293,7 @@ def test_paddles_scaler_reduces_its_scale_after_several_steps_with_nan():
 
 
 def test_small_gradients_of_float16_do_not_round_to_0_with_a_scale():
-    """Without a scale, the gradient is below the smallest number of float16. With a scale of 65,536, it is not."""
+    """Without a scale, the gradient is below the smallest positive float16. With a scale of 65,536, it is not."""
     x = torch.full((4, 4), 1e-5)
     for scale, lost in ((1.0, True), (2.0**16, False)):
         w = torch.ones(4, 4, requires_grad=True)

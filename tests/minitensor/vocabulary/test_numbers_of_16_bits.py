@@ -28,10 +28,10 @@ RECORD = {
 DIFFERENT = {
     # PyTorch also rounds the logarithm to 16 bits.
     "torch.xlogy(x, n)": "value",
-    # minitensor refuses a negative slope, because it computes the gradient from the sign of the result.
+    # minitensor refuses a negative slope or alpha, because it computes the gradient from the sign of the result.
     "torch.nn.functional.leaky_relu(x, n)": "refusal",
     "torch.nn.functional.elu(x, n)": "refusal",
-    # With an infinite beta the result is the limit.
+    # PyTorch refuses a beta of 1e300, which is infinite in float32; minitensor accepts it.
     "torch.nn.functional.softplus(x, n)": "refusal",
 }
 

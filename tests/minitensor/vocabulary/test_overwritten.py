@@ -1,8 +1,8 @@
 """Test that if the input or the result of a function is overwritten, the gradient is right or backward raises an error.
 
-facts/learners.json records the gradient of each function without a write, and PyTorch's behaviour if its input, its
+facts/learners.json records for each function the gradient without a write, and PyTorch's behaviour if the input, the
 result or both are written. The tables of ``tests.support.vocabulary.overwritten`` list the functions that save other
-values than in PyTorch.
+values in minitensor than in PyTorch.
 """
 
 from __future__ import annotations

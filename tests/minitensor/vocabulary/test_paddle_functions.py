@@ -1,4 +1,4 @@
-"""Test the functions of layers: first and second derivatives, saved bytes and refused calls, on the host and a GPU."""
+"""Test the functions of layers: first and second derivatives, saved bytes, refused calls, and a simulated GPU."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_conv2d_computed_in_blocks_equals_conv2d_of_the_whole_batch(monkeypatch)
         return y.numpy(), x.grad.numpy(), w.grad.numpy()
 
     whole = gradients()
-    # The limit makes two blocks: the first has two images, and the second has one.
+    # With this limit, the five images are computed in blocks of two, two and one.
     monkeypatch.setitem(convolution.COLUMNS, "host", 2 * 2 * 9 * 36 * 8)
     for once, parts in zip(whole, gradients(), strict=True):
         np.testing.assert_allclose(once, parts, rtol=1e-12)

@@ -20,8 +20,8 @@ from tools.build import ROOT
 RECORD = json.loads((ROOT / "facts" / "pictures.json").read_text(encoding="utf-8"))["answers"]
 KINDS = pytest.mark.parametrize("make", [mt.to_tensor, torch.tensor], ids=["paddle", "torch"])
 
-#: Functions with `inplace=`, and how much memory they allocate in place besides the picture: nothing, at most a `grey`
-#: copy of it, or a copy of the `whole` picture.
+#: Functions with `inplace=`, each with the memory that it allocates for a write in place: nothing, at most a `grey`
+#: copy of the picture, or a copy of the `whole` picture.
 CHANGES = {
     "hflip": (T.hflip, "whole"),
     "vflip": (T.vflip, "whole"),
@@ -57,7 +57,7 @@ def test_an_in_place_transform_has_the_same_numbers_and_allocates_one_picture_le
     assert (x.inplace_version if make is mt.to_tensor else x._version) > 0
     most = {"nothing": 100, "grey": pictures.nbytes, "whole": pictures.nbytes}[beside]
     assert inside.peak <= most
-    if beside == "whole":  # a flip in place has to copy values before it overwrites them, so it allocates as much
+    if beside == "whole":  # a flip in place has to copy values before it overwrites them, so it allocates a copy
         assert inside.peak == apart.peak
     else:
         assert apart.peak - inside.peak >= pictures.nbytes - 100
@@ -95,7 +95,7 @@ class Normalized(Dataset):
         return T.normalize(self.pictures[i], [0.5] * 3, [0.25] * 3, inplace=True)
 
 
-def test_a_data_set_that_normalizes_its_samples_in_place_returns_others_in_the_next_epoch():
+def test_a_data_set_that_normalizes_its_samples_in_place_returns_other_numbers_in_the_next_epoch():
     pictures = mt.to_tensor(photographs())
     first, second = ([x.numpy() for x in DataLoader(Normalized(pictures))] for _ in range(2))
     assert not np.array_equal(first[0], second[0])

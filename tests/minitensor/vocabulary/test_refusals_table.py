@@ -22,7 +22,7 @@ OVERLAPS = [question for question in RECORDS if question.startswith(tables.OVERL
 
 
 def explained(program: str) -> tuple[bool, bool]:
-    """Return True if `explain` says that PyTorch would refuse the program, and True if minitensor runs it."""
+    """Return two flags: if `explain` says that PyTorch would refuse the program, and if minitensor runs it."""
     lines = [line for line in program.splitlines() if not line.startswith(("import", "from"))]
     names = {"torch": torch, "F": torch.nn.functional}
     report = mt.explain(lambda: exec("\n".join(lines), names), catch=True)

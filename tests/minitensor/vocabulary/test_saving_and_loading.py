@@ -55,7 +55,7 @@ def plain_value(numbers: random.Random, depth: int = 0):
 def test_plain_values_are_restored(library):
     numbers = random.Random(0)
     for _ in range(300):
-        value = plain_value(numbers) or [{}]  # as in Paddle, an empty dict causes a warning
+        value = plain_value(numbers) or [{}]  # as in Paddle, saving an empty dict itself causes a warning
         assert repr(through_a_file(library, value)) == repr(value)
     assert through_a_file(library, {1, 2}) == {1, 2} and through_a_file(library, frozenset("ab")) == frozenset("ab")
 

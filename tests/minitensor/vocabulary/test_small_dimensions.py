@@ -43,7 +43,7 @@ def test_only_unusual_strides_of_dimensions_of_length_1_slow_operations_down(mak
     assert strided.unusual == is_unusual
 
 
-def test_no_differences_are_a_copy_in_pytorch_and_refused_in_paddle():
+def test_diff_with_n_0_returns_a_copy_in_pytorch_and_is_refused_in_paddle():
     x = torch.arange(6.0).reshape(2, 3)
     x.diff(n=0).zero_()
     assert x.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]

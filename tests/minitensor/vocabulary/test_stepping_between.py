@@ -1,6 +1,6 @@
 """Test for every optimizer that backward raises an error if a step has changed the weights since forward.
 
-PyTorch raises an error, too. Paddle silently uses the new weights to compute the gradients (`optimizer_step_between` in
+PyTorch also raises an error. Paddle silently uses the new weights to compute the gradients (`optimizer_step_between` in
 facts/programs.json).
 """
 

@@ -227,7 +227,9 @@ def network():
 @pytest.mark.parametrize("wants", [False, True])
 @pytest.mark.parametrize("again", [False, True])
 def test_a_checkpoint_computes_the_same_gradients_as_the_function_without_it(wants, again):
-    """Compare the gradients of the argument, of the weights and of a tensor computed outside, and random numbers."""
+    """Compare the loss, which depends on random numbers, and the gradients of the argument, of the weights and of `w`,
+    from which `scale` is computed outside the function.
+    """
 
     def gradients(wrapped):
         first, last, dropout = network()

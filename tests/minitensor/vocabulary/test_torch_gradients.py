@@ -9,7 +9,7 @@ from minitensor import torch
 
 F = torch.nn.functional
 
-#: Functions of one tensor whose rule or whose saved tensors differ from those under Paddle's names.
+#: Functions of one tensor that have another derivative rule, or save other tensors, than under Paddle's names.
 FUNCTIONS = {
     "div": lambda x: 3 / x + x / (x + 2),
     "clamp": lambda x: x.clamp(0.5, 1.6) * x,
@@ -172,7 +172,7 @@ def test_the_second_derivative_of_a_median_is_right():
 )
 @pytest.mark.parametrize("dtypes", [("float32", "float64"), ("float16", "float32"), ("float64", "float16")])
 def test_target_and_source_of_a_write_get_gradients_of_their_own_dtypes(name, dtypes):
-    """As in PyTorch, a gradient has the dtype of its tensor, even if it was written into one of another dtype."""
+    """As in PyTorch, a gradient has the dtype of its tensor, even if the target has another dtype than the source."""
     target, source = (torch.tensor([1.0, 2.0], dtype=getattr(torch, each), requires_grad=True) for each in dtypes)
     loss = getattr(target * 1, name)(source).sum()
     for create_graph in (True, False):
