@@ -9,10 +9,10 @@ On 27 November 2026 these rules were compared, by reading, with the schema (IMS 
 2012, as QTIWorks distributes it): the children and attributes of `assessmentItem`, `outcomeDeclaration`,
 `correctResponse`, `value`, `itemBody`, `rubricBlock`, `choiceInteraction`, `simpleChoice`, the response rules and the
 elements of HTML; and only the attributes of `responseDeclaration`, `img`, `extendedTextInteraction`, `modalFeedback`.
-One rule was too loose: the schema requires a child of `itemBody`. Elsewhere
-the rules are as strict or stricter: the schema also allows pictures in `pre` and `code`, text in `simpleChoice`,
-`rubricBlock` and `modalFeedback`, and further elements and attributes. No validator has run the schema on the items,
-because no package with the schema was found. The rules of the manifest, `imscp_v1p1.xsd`, were not compared.
+One rule was too loose, and was corrected: the schema requires a child of `itemBody`. Elsewhere the rules are as strict
+or stricter: the schema also allows pictures in `pre` and `code`, text in `simpleChoice`, `rubricBlock` and
+`modalFeedback`, and further elements and attributes. No validator has run the schema on the items, because no package
+with the schema was found. The rules of the manifest, `imscp_v1p1.xsd`, were not compared.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ IN_LINES = "(code |strong |em |a )*"  # lines of code have no pictures
 INLINE = "(code |strong |em |a |img )*"
 EXPRESSION = "(match |variable |correct |baseValue )"
 RULE = "(setOutcomeValue |responseCondition )"
-#: The children of each element of an item, in order, and its attributes: whether they are required, and their values.
+#: For each element of an item: a pattern for its children in order, and for each of its attributes True if the
+#: attribute is required, and a pattern for its value.
 ITEM = {
     "assessmentItem": (
         "(responseDeclaration )*(outcomeDeclaration )*(itemBody )?(responseProcessing )?(modalFeedback )*",

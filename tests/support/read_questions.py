@@ -2,8 +2,8 @@
 
     python read_questions.py FOLDER WORK
 
-FOLDER has `qti.zip` and `moodle.xml`; other files go to WORK. It runs with the interpreter of the environment in which
-these packages are installed, so it imports no module of this project.
+FOLDER has `qti.zip` and `moodle.xml`; this script writes its files to WORK. It runs with the interpreter of the
+environment in which these packages are installed, so it imports no module of this project.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def run_items(package: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def convert_items(package: zipfile.ZipFile, work: Path) -> str:
-    """Return the Moodle XML that onyx2moodle makes of the items. It reads a zip that has a zip for each item."""
+    """Return the Moodle XML that onyx2moodle makes of the items. onyx2moodle reads a zip that has a zip per item."""
     with zipfile.ZipFile(work / "outer.zip", "w") as outer:
         for name in package.namelist():
             if name.startswith("items/"):

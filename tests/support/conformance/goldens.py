@@ -80,7 +80,7 @@ class Case:
     def apply(self, x: mt.Tensor, in_place: bool = True, args: list[Any] | None = None) -> mt.Tensor:
         name = self.name if in_place else self.name[:-1]
         args = self.arguments() if args is None else args
-        if self.name == "where_":  # the target is the second argument, and the numbers were recorded for "ties" > 0
+        if self.name == "where_":  # the target is the second argument; the recorded condition is the array "ties" > 0
             return getattr(mt, name)(self.argument("b", "ties"), x, *args)
         if self.recorded["called_on"] == "F":
             return getattr(mt.nn.functional, name)(x, *args, **self.recorded["kwargs"])
@@ -179,7 +179,7 @@ class Case:
 
 
 def refused(error: Exception) -> dict[str, Any]:
-    # All lines are returned, because Paddle puts all its words on one line.
+    # The record has one line, which has Paddle's whole message. All lines of minitensor's message are compared with it.
     return {"type": type(error).__name__, "first_line": str(error)}
 
 
@@ -274,8 +274,8 @@ CASES = [case for case in ALL if case.ran and not case.left_out]
 # ---- bytes held for backward ----
 
 TORCH_COPIES = json.loads((FACTS / "torch-copies.json").read_text())["copies"]
-#: The names in facts/torch-copies.json for cases whose second operand is a constant tensor, or that PyTorch calls
-#: otherwise.
+#: The keys in facts/torch-copies.json of cases whose second operand is a constant tensor, or whose operation has
+#: another name in PyTorch.
 TORCH_NAMES = {"multiply_": "mul_ by a constant tensor", "divide_": "div_ by a constant tensor", "subtract_": "sub_"}
 
 

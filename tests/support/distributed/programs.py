@@ -300,7 +300,7 @@ def who_of_two_differs(comm):
 
 
 def wait_for_all(comm: Any) -> None:
-    """Wait at a barrier by sleeping. MPI's waits use the cores of the processes that they wait for."""
+    """Wait at a barrier and sleep in between. MPI's own waits poll, which slows down the ranks that they wait for."""
     request = comm.Ibarrier()
     while not request.Test():
         time.sleep(1e-3)

@@ -49,7 +49,7 @@ def off() -> Iterator[None]:
 
 
 def spoil() -> int:
-    """Fill all buffers of the cache with nan, so that a tensor that still uses one has nan; return their bytes."""
+    """Fill all buffers of the cache with nan, and return their bytes. A tensor that still uses one then has nan."""
     for memory in buffer_cache._memory.values():
         memory[...] = 0xFF
     return sum(memory.nbytes for memory in buffer_cache._memory.values())

@@ -24,8 +24,8 @@ Moment = Callable[[str], None]
 def rss() -> int:
     """Return the resident bytes of the process; 0 on systems other than Linux.
 
-    Before, the C library returns the free memory of its heap to the system. After the imports, the amount of this
-    memory depends even on the lengths of paths.
+    First make the C library return the free memory of its heap to the system, because the amount of this memory after
+    the imports depends on accidents such as the lengths of paths.
     """
     if sys.platform != "linux":
         return 0
@@ -41,7 +41,7 @@ def counted() -> tuple[int, int, int, int]:
     return cpu.memory_allocated(), cpu.memory_reserved(), tracemalloc.get_traced_memory()[0], rss()
 
 
-# ---------- the articles' programs ----------
+# ---------- short programs ----------
 
 
 def relu(moment: Moment) -> None:

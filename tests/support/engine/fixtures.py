@@ -17,7 +17,7 @@ DEVICES = ("cpu", "gpu:sim", "gpu:0")[: 2 + (mt.device.cuda.device_count() > 0)]
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run every test once for each device. The name of the device ends the test's id, except for the host."""
+    """Run every test once for each device. A test's id ends with the name of the device, except on the host."""
     devices = DEVICES[:1] if metafunc.definition.get_closest_marker("cpu_only") else DEVICES
     ids = [pytest.HIDDEN_PARAM if device == "cpu" else device for device in devices]
     metafunc.parametrize("device", devices, ids=ids, indirect=True)

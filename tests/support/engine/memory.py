@@ -11,8 +11,8 @@ KIB = 1024
 SHAPE = [16, 16]  # 1 KiB of float32
 
 
-# The functions count requested bytes, because a GPU's allocator rounds up, which its own tests check. Index arrays of
-# preserved cells are on the host even if the tensors are on a GPU, so the counts of both are added.
+# The functions count requested bytes, because a GPU's allocator rounds sizes up; separate tests check the rounding. The
+# index arrays of preserved cells are always on the host, so the counts of the host and the GPU are added.
 
 
 def allocated() -> int:

@@ -1,8 +1,8 @@
 """Samples for rows of the derivative table: inputs, and references in plain numpy.
 
-The references are written from textbook definitions and not from the table. The inputs are not near kinks and ties,
-where central differences are meaningless and which have separate tests. ``samples_functions`` and ``samples_indexed``
-have more samples. The lists at the end contain all samples.
+The references are written from textbook definitions and not from the table. No input is near a kink or a tie, because
+central differences are meaningless there; separate tests cover these points. ``samples_functions`` and
+``samples_indexed`` have more samples. The lists at the end contain all samples.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Sample:
         return FUNCTIONS[self.name + "_"](*tensors, **self.arguments)
 
     def wanting(self, in_place: bool = False) -> list[int]:
-        """Return the positions of the operands that have a gradient, which may be 0."""
+        """Return the positions of the operands that have a gradient. The gradient may be 0."""
         rules = self.row.rules_in_place if in_place else self.row.rules
         places = enumerate(zip(self.row.operands, self.arrays, strict=True))
         return [i for i, (x, a) in places if x in rules and not rules[x].startswith("no_slope") and a.dtype.kind == "f"]
@@ -123,7 +123,7 @@ sample("clip", lambda x: np.minimum(np.maximum(x, -0.5), 1.0), ANY, min=-0.5, ma
 sample("clip", lambda x: np.maximum(x, 0.3), ANY, min=0.3)
 sample("clip", lambda x: np.minimum(x, 0.3), ANY, max=0.3)
 sample("clip", lambda x: x, ANY)
-# If the bounds are exchanged, the result is the upper one, as in numpy.
+# If min is greater than max, every element of the result is max, as in numpy.
 sample("clip", lambda x: 0 * x + 1, ANY, min=2.0, max=1.0)
 sample("fill", lambda x: np.full(x.shape, 7.5), ANY, value=7.5)
 sample("fill", lambda x: np.full(x.shape, -1.0), ANY[0, 0], value=-1)

@@ -154,7 +154,7 @@ sample("softmax", np.ones_like, np.array(1.5))
 
 # ---------- functions of scipy ----------
 
-#: The operands whose gradient is refused: see test_functions.py.
+#: The operands for which minitensor refuses to compute a gradient: see test_functions.py.
 REFUSED = {"gammainc": ("x",), "gammaincc": ("x",)}
 
 

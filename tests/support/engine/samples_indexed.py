@@ -1,4 +1,4 @@
-"""Calls of the operations on an index, a mask or a diagonal, with references in plain loops.
+"""Calls of the operations that take an index, a mask or a diagonal, with references in plain loops.
 
 Operands that require a gradient are in ``arrays``; indices, masks and arguments are inside ``call``. The references are
 written from the documentation of the frameworks, and compute one element after another.
@@ -59,7 +59,7 @@ CUBE = np.arange(24).reshape(2, 3, 4) * 0.37 - 4.1
 
 
 def each_row(index: list[int], then: Callable[[np.ndarray, int, int], None]) -> Callable[..., np.ndarray]:
-    """Return a copy of the first array after ``then(copy, row, turn, *others)`` ran for every index entry."""
+    """Return a reference that copies the first array and calls ``then(copy, row, turn, *others)`` per index entry."""
 
     def reference(x: np.ndarray, *others: np.ndarray) -> np.ndarray:
         result = x.copy()
@@ -265,7 +265,9 @@ for _name, _kept in (("tril", lambda i, j, d: j - i <= d), ("triu", lambda i, j,
 
 
 def filled_diagonal(offset: int, wrap: bool) -> Callable[[np.ndarray], np.ndarray]:
-    """Fill the diagonal by stepping over the flattened elements, as Paddle's documentation describes."""
+    """Return a reference that sets the elements of the diagonal to 9. With ``wrap``, the diagonal of a tall matrix starts
+    again after one row without it, as Paddle's documentation describes.
+    """
 
     def reference(x: np.ndarray) -> np.ndarray:
         result, columns = x.copy(), x.shape[1]

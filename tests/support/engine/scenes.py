@@ -57,7 +57,7 @@ def base() -> Scene:
 
 
 def member() -> Scene:
-    """Return a scene whose target is a view of a computed tensor. There are other views of this tensor, too."""
+    """Return a scene whose target is a view of a computed tensor, which also has other views."""
     w = mt.to_tensor(POSITIVE.T.copy(), stop_gradient=False)
     x = w * 1
     view = x.T

@@ -1,4 +1,4 @@
-"""Find by experiment the elements whose gradient must be exactly 0, and check that it is 0 even beside inf and nan.
+"""Find by experiment the elements whose gradient must be exactly 0, and check that inf and nan do not change that.
 
 A program maps arrays to one tensor. An element of an input is *unread* by an element of the result if any other number
 in its place, including nan and inf, does not change that result: it was overwritten, masked or never read. It is *flat*
@@ -51,8 +51,8 @@ class Program:
     Attributes:
         flat_by_chance: True if the result may be flat because a factor is 0 by chance, as in ``0 * x``. An incoming
             gradient of inf times this 0 is rightly nan, so flat elements are not checked.
-        composed: True if the function multiplies products. Backward multiplies the gradient of a product, which may be
-            0, by its other factor. If that is inf, the gradient is rightly nan, so unread numbers are not replaced.
+        composed: True if the function multiplies products. Backward may then multiply a gradient of 0 by a factor of
+            inf, which is rightly nan, so unread numbers are not replaced by inf and nan.
         reads: the unread and flat elements. Programs that compute the same from the same numbers share this object.
     """
 
@@ -82,7 +82,8 @@ def warnings_as_errors() -> Iterator[None]:
 
 
 def changes(program: Program, others: Callable[[float], Sequence[float]]) -> list[np.ndarray]:
-    """Return for every input a table of result elements by input elements: True if ``others`` change the result.
+    """Return for every input a table of result elements by input elements: True if another number in place of the input
+    element changes the result element. ``others`` returns these numbers for the old one.
 
     The program runs a second time with slightly different numbers, so that no element counts as unread because another
     number is 0 by chance.

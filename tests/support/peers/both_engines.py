@@ -3,9 +3,8 @@
     python -m tests.support.peers.both_engines 500      in an environment with torch
 
 After each line, the comparison covers the value of each name (numbers, shape, strides, offset, dtype, version, whether
-it requires a gradient, whether it is a leaf), the names that share a storage, and the stale saved tensors by the line
-of the operation that saved them. The kind of a difference follows from the difference; without a kind it is
-``unknown``.
+it requires a gradient, whether it is a leaf), the names that share a storage, and the lines of the operations that
+saved stale tensors. Each difference has one of the kinds in ``KINDS``, or is ``unknown``.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ SAME, UNKNOWN = "the same", "unknown"
 KINDS = {
     "the version of a gradient": "torch adds to `.grad` in place and raises its version; minitensor makes a new sum",
     "the stride of one element": "along a dimension with one element, every stride reads the same element",
-    "the layout of a result": "if operands have different layouts, the engines choose that of another operand",
+    "the layout of a result": "if operands have different layouts, each engine uses the layout of another operand",
     "a write of cells that overlap": "torch fills a tensor whose elements share a cell; minitensor refuses the write",
     "gradients before an error": "torch's backward may have reached a leaf before it raises; minitensor raises before",
     "saves more": "`std`, `log_softmax` and others save values in torch that minitensor computes again",
@@ -85,7 +84,7 @@ def _stale(memory: Memory) -> dict[str, Any]:
 
 
 def differences(lines: list[Line]) -> list[tuple[int, str, Any, Any]]:
-    """Return the first line with a difference, its subject, and both answers."""
+    """Return the differences of the first line that has any: the line, the subject, and the answers of both engines."""
     source = "\n".join(line.accepted or line.text for line in lines)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -123,7 +122,7 @@ def differences(lines: list[Line]) -> list[tuple[int, str, Any, Any]]:
 
 
 def _both_raised(theirs: Any, ours: Any, line: int) -> bool:
-    """True if both programs ended in this line with the same error, apart from its last words."""
+    """True if both programs ended in this line with errors that are the same up to the first colon."""
     errors = [str(each.error).partition(":")[0] for each in (theirs, ours) if each.error is not None]
     last = [each.data["variants"][0]["steps"][-1]["line"] for each in (theirs, ours)]
     return len(errors) == 2 and errors[0] == errors[1] and last == [line, line]
@@ -135,7 +134,7 @@ def _overlaps(look: dict[str, Any]) -> bool:
 
 
 def _is_overlapping(text: str, theirs: dict[str, Any], ours: dict[str, Any]) -> bool:
-    """True if a line has filled a tensor of overlapping cells in torch, and has left all versions unchanged here."""
+    """True if a line filled a tensor with overlapping cells in torch, but minitensor did not write the tensor."""
     target = text.rpartition("no_grad(): ")[2].partition("[")[0].partition(".")[0]
     look, here = theirs.get(target), ours.get(target)
     written = look is not None and here is not None and look["version"] > here["version"]

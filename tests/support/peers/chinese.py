@@ -1,4 +1,4 @@
-"""Find the English that is left in a Chinese stage or report."""
+"""Find English phrases in a Chinese stage or report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TEXT = re.compile(r"<(?:text|title|tspan)[^>]*>([^<]*)<|aria-label=\"([^\"]*)\"
 
 #: Two English words in a row. A single word may be the name of an operation.
 _WORDS = re.compile(r"[A-Za-z]{2,}(?:[ ,;:]+[a-z]{2,})+")
-#: An English word beside Chinese, in a sentence, where names are code.
+#: An English word next to Chinese characters. It is sought in sentences, where back quotes mark every name of code.
 _WORD = re.compile(r"(?<=[一-鿿，。：；、]) ?[A-Za-z]{2,}(?= ?[一-鿿，。：；、])")
 MAY_STAY = {
     "numpy",
@@ -36,7 +36,7 @@ MAY_STAY = {
 
 
 def english_in(text: str) -> list[str]:
-    """Return the phrases of a Chinese text that are English, outside of code."""
+    """Return the English phrases in a Chinese text, except code."""
     return _WORDS.findall(_CODE.sub("", text))
 
 

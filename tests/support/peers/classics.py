@@ -1,7 +1,8 @@
 """PyTorch programs with common mistakes, the lines at fault, and the repairs.
 
-Each has the program, the number of the line at fault, words of the report, and the repair: the changed lines. If
-`written` is True, the report itself contains the new line.
+Each `Classic` has the program, the number of the line at fault, words that the report must contain, and the repair:
+the changed lines by their numbers. `written` is True if the report itself contains the new line, and `fails` is True
+if the program raises an error.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ KINDS = {
     "a version for a shape": "`reshape_`, `flatten_`, `unsqueeze_` write nothing, but raise the version in Paddle",
     "no view groups": "in Paddle a write through a view is unknown to the history of its base",
     "saves other things": "an operation saves other tensors in Paddle",
-    "refuses other things": "Paddle writes a leaf before it refuses, and refuses no view of one",
+    "refuses other things": "Paddle writes a leaf before it raises an error, and raises none for a view of a leaf",
     "copies and shares": "`split`, `unbind`, `.T`, `astype` or a slice of everything copies in one engine only",
     "one element": "along a dimension with at most one element, every stride reads the same",
     "the last digit": "numbers that differ only by rounding",

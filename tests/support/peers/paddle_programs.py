@@ -64,7 +64,10 @@ def program(seed: int, gradient: bool = True) -> str:
 
 
 def in_a_child(function: Callable[[], Any]) -> Any:
-    """Return the result of ``function`` as JSON, or ``crashed``: some programs crash Paddle 2.6."""
+    """Run ``function`` in a child process, because some programs crash Paddle 2.6.
+
+    Return its result, converted to JSON and back; the text of its error; or ``crashed``.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

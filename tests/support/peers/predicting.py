@@ -39,7 +39,7 @@ def source_of(number: int) -> str:
 
 
 class Watched(backward.Backward):
-    """Torch's backward. It compares the prediction for each pass with the result."""
+    """Run torch's backward, and compare the prediction for each pass with the result."""
 
     counts: ClassVar[Counter[str]] = Counter()
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-#: Names whose results are random, change a mode, or belong to a process or a device.
+#: Functions and methods that are not called, because their results are random or depend on the process or the device,
+#: or because they change a mode.
 LEFT_OUT = frozenset(
     """seed manual_seed initial_seed get_rng_state set_rng_state save load rand randn randint randperm rand_like
     randn_like normal bernoulli multinomial set_printoptions from_numpy from_dlpack source no_grad enable_grad

@@ -113,6 +113,6 @@ def differences(source: str, allocations: bool = True) -> list[str]:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     count = int(sys.argv[1])
-    outcome(unwatched, "x = torch.ones(2)", True)  # the profiler's own first allocations
+    outcome(unwatched, "x = torch.ones(2)", True)  # a first run, because the profiler allocates memory in it
     found = {number: other for number in range(count) if (other := differences(source_of(number)))}
     print(json.dumps({"torch": torch.__version__, "programs": count, "other when watched": found}, indent=1))

@@ -3,9 +3,9 @@
 The engine and the reference must refuse the same statements and the same gradients, each time for a reason that the
 reference found independently. Otherwise they must agree in the values and versions of all tensors, in the tensors that
 need a gradient, and in every gradient. A write may allocate only the bytes that the reference needs, and after the last
-name is deleted no bytes may remain allocated. A program is *right*; or *refused* because of a saved value, at a write
-or in backward; or *wrong*. If the gradient of all results together is refused, the judge requests the gradient of each
-result alone.
+name is deleted no bytes may remain allocated. The verdict on a program is *right*, *wrong*, or *refused* (both sides
+refused a write or a gradient because of a saved value). If both refuse the gradient of all results together, the judge
+requests the gradient of each result alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOLERANCE = 1e-9
 MOST_SHOWN = 5
 FREE = (LEAF.kind, SHAPE.kind)  # the kinds of refusals that no saved value causes
 
-#: The weights of a result's elements in the scalar whose gradient is requested; element i has the weight at position i.
+#: By the name of a result: its initial gradient, which backward starts from. A result of shape [2] uses the first row.
 WEIGHTS = {
     "x": [[1.13, -0.71], [0.47, 0.89]],
     "v": [[-0.53, 1.37], [0.97, -1.21]],
@@ -41,8 +41,8 @@ class Plan:
     """The policies of a program: ``reads`` for statements that only read; the policies in ``writes``, one after the
     other, for statements that write.
 
-    Its text is ``2.6`` if there is only one policy, otherwise for example ``2.5:copy_on_write`` or
-    ``2.6:copy_on_write,2.6``.
+    ``of`` reads a plan from a text: ``2.6`` if there is only one policy, otherwise for example ``2.5:copy_on_write``
+    or ``2.6:copy_on_write,2.6``.
     """
 
     reads: str
@@ -110,7 +110,7 @@ class Judge:
         sides[1].clear()
         if self.allocated() != before:
             outcome.verdict, outcome.kind = "wrong", "memory"
-            outcome.message = f"{self.allocated() - before} bytes are still allocated after the last name is gone"
+            outcome.message = f"{self.allocated() - before} bytes are still allocated after the last name is deleted"
         return outcome
 
     def _perform(self, program: Program, sides: tuple[dict, dict], refusals: list[str]) -> None:
@@ -152,7 +152,7 @@ class Judge:
 
 
 def _both(act: Callable[[dict], object], sides: tuple[dict, dict], refusals: list[str]) -> tuple | None:
-    """Return the results of ``act`` on the engine and on the reference, or None if both refuse for the same reason."""
+    """Return the results of ``act`` on the reference and on the engine, or None if both refuse for the same reason."""
     refused = error = None
     try:
         actual = act(sides[1])
@@ -198,7 +198,7 @@ def _same_numbers(kind: str, names: list[str], expected: list, actual: list) -> 
         if wanted.shape == found.shape and wanted.tobytes() == found.tobytes():
             continue
         allowed = TOLERANCE * (1 + np.abs(wanted).max())
-        if wanted.shape != found.shape or not np.abs(wanted - found).max() <= allowed:  # true for nan, too
+        if wanted.shape != found.shape or not np.abs(wanted - found).max() <= allowed:  # also true for nan
             raise Wrong(kind, f"{name} is {found.tolist()}, expected {wanted.tolist()}")
 
 

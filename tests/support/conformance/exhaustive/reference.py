@@ -2,13 +2,13 @@
 needs.
 
 A tensor consists of three numpy arrays over the same cells: the positions of the cells in the storage, their values,
-and their tangents. Tangents are derivatives in the direction of every element of every leaf, in one more dimension. A
-view has numpy views of the three arrays. Aliases therefore work as in numpy, without rules about views and overlaps. A
+and their tangents. The last dimension of the tangents has the derivatives by every element of every leaf. A view has
+numpy views of the three arrays. Aliases therefore work as in numpy, without rules about views and overlaps. A
 detached alias shares positions and values and has separate tangents. The reference shares nothing with the engine, and
 it derives every refusal from the values that the derivative of a statement needs and from the cells that were written
 afterwards.
 
-A ``World`` has the names of the engine that the alphabet uses, so it can replace the engine.
+A ``World`` has all the names that the statements of ``alphabet.py`` use from the engine, so it can replace the engine.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class World:
         return tensor
 
     def grad(self, outputs, inputs, grad_outputs, retain_graph, allow_unused) -> list[Tensor]:
-        """Return the derivative of the weighted sum of the outputs for some leaves."""
+        """Return the derivatives of the weighted sum of the outputs with respect to the leaves ``inputs``."""
         derivative = self.differentiate(outputs, grad_outputs)
         return [self.number(derivative[leaf.directions].reshape(leaf.values.shape)) for leaf in inputs]
 
@@ -168,7 +168,7 @@ class World:
         """Make ``tensor`` a leaf, by whose elements the reference differentiates from now on."""
         if directions is OPENED:
             for tangents in self.tangents:
-                tangents[..., directions] = 0  # of an earlier leaf, to which no name refers
+                tangents[..., directions] = 0  # the derivatives by an earlier leaf, to which no name refers any more
             self.arrived[directions] = 0
         cells = range(directions.start, directions.start + tensor.values.size)
         tensor.tangents[..., cells.start : cells.stop] = IDENTITY[tensor.values.shape]

@@ -72,7 +72,7 @@ class Storage:
         self.savers: WeakSet[Saved] | None = None  # created on first use, because most storages never need one
 
     def needed(self, cells: np.ndarray) -> int:
-        """Return how many of ``cells`` a saved tensor needs and no write has overwritten since it was saved."""
+        """Return how many of ``cells`` belong to a valid saved tensor and were not overwritten since it was saved."""
         written = set(cells.ravel().tolist())
         wanted = (saved.untouched() for saved in self.savers or () if not saved.harm)
         return len(written & set().union(*wanted))
@@ -94,7 +94,7 @@ class Saved:
 
     @property
     def harm(self) -> int | None:
-        """Return the first version after the save that was made by a write that preserved nothing, or None."""
+        """Return the version made by the first later write that preserved nothing, or None."""
         later = range(self.version, len(self.writes))
         return next((i + 1 for i in later if self.writes[i].careless), None)
 
@@ -109,8 +109,8 @@ class Saved:
 
     @property
     def preserved(self) -> bool:
-        """True if all cells were preserved before the first write that preserved nothing, so that a refusal is
-        optional.
+        """True if earlier writes preserved all cells before the first write that preserved nothing. The engine may then
+        refuse, but it need not.
         """
         return len(self.taken(self.version + 1, self.harm - 1)) == self.cells.size
 

@@ -17,7 +17,8 @@ MOST_SHOWN = 5
 class Report:
     """Counts of verdicts, of reasons for refusals and of tags, and the texts of wrong programs.
 
-    ``tags`` counts the executed statements, and ``attempted`` also the refused ones.
+    A tag names a kind of statement. ``tags`` counts the executed statements of each kind, and ``attempted`` counts the
+    refused ones as well.
     """
 
     verdicts: Counter = field(default_factory=Counter)

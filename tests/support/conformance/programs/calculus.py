@@ -42,10 +42,10 @@ def require(condition) -> None:
 
 
 def moderate(x: Dual) -> Dual:
-    """Return ``x`` as arrays if its numbers are of moderate size."""
+    """Return ``x`` as arrays, or raise ``OutsideDomain`` if a number is too large or NaN."""
     x = Dual(np.asarray(x.v), np.asarray(x.t))
     if x.v.size and x.v.dtype.kind in "fV":
-        small = np.abs(x.v).max() <= LARGEST_VALUE and np.abs(x.t).max() <= LARGEST_TANGENT  # false for nan, too
+        small = np.abs(x.v).max() <= LARGEST_VALUE and np.abs(x.t).max() <= LARGEST_TANGENT  # also false for nan
         if not small:
             raise OutsideDomain
     return x

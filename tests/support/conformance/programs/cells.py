@@ -1,7 +1,7 @@
 """Storages, groups of views, and the records that justify a refusal.
 
-Aliasing is exact by construction. A storage has one value per cell. A group is a set of tensors that are views of each
-other for gradients, and has one tangent per cell of its storage. Members of a group therefore share values and
+Aliasing is exact by construction. A storage has one value per cell. A group is a set of tensors on one storage that
+share a gradient history, and has one tangent per cell of the storage. Members of a group therefore share values and
 tangents. A detached alias is in another group on the same storage and shares only the values. A record represents one
 differentiable statement: it lists the values that backward may need unchanged.
 """
@@ -55,8 +55,8 @@ class Storage:
     """One value per cell; ``version`` counts the writes; ``written[c]`` is the version that last wrote cell ``c``.
 
     ``harmful`` lists in rising order the versions made by writes that did not preserve needed values. ``settled`` is
-    True after the memory order was compared with the engine's and may no longer be adapted to it. ``is_gradient`` is
-    True if backward created the storage for a tensor's ``grad``.
+    False until the memory order is compared with the engine's; only then may the reference adopt the engine's order.
+    ``is_gradient`` is True if backward created the storage for a tensor's ``grad``.
     """
 
     def __init__(self, values: np.ndarray):
@@ -70,9 +70,9 @@ class Storage:
 
 
 class Accepted(NamedTuple):
-    """Numbers of the engine that agree with those of some cells at one version of their storage.
+    """The engine's numbers for one tensor, after a comparison with the reference: they agreed at this version.
 
-    The same numbers need no second comparison until the storage is written.
+    If the engine returns the same numbers before the storage is written, they need no second comparison.
     """
 
     cells: np.ndarray | None = None
@@ -112,8 +112,8 @@ class Saved(NamedTuple):
         return cls(tensor.storage, tensor.storage.version, tensor.cells)
 
     def staleness(self) -> Refusal | None:
-        """Return the kind of staleness at the first write that preserved nothing. Later writes preserve nothing of a
-        stale tensor.
+        """Return the kind of staleness, or None. The first later write that preserved nothing makes the tensor stale;
+        from that write on, no write preserves its cells.
         """
         harmful = self.storage.harmful
         if not harmful or harmful[-1] <= self.version:
@@ -133,7 +133,7 @@ class Record:
 
     parents: list[Record] = field(default_factory=list)
     saves: list[Saved] = field(default_factory=list)
-    holds: bool = False  # True if it may keep a tensor, also a private copy
+    holds: bool = False  # True if the statement may keep a tensor or a private copy of one
     freed: bool = False
 
     def ancestry(self) -> list[Record]:
@@ -149,7 +149,8 @@ class Record:
 class Group:
     """Tensors that share tangents and values.
 
-    ``first`` is the first tensor of the group, and ``base`` is the layout (offset, shape, strides) that it had then.
+    ``first`` is the first tensor of the group, and ``base`` is its layout (offset, shape, strides) before any change of
+    its shape in place.
     ``leaf`` is the leaf tensor if the group consists of a leaf and its views, else None.
     """
 

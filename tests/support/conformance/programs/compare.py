@@ -83,7 +83,8 @@ def compiled(text: str) -> CodeType:
 
 
 def without_numbers(text: str) -> tuple[CodeType, list[int | float]]:
-    """Return the code of a statement, which statements with other numbers share, and its numbers.
+    """Return the code of a statement without its numbers, and the numbers. Statements that differ only in their numbers
+    share the code.
 
     Compiling is slow, and most statements differ from earlier ones in their numbers only. The body of a hook runs in
     a later statement, so it keeps its numbers.
@@ -123,7 +124,7 @@ class Duel:
             error.__context__ = None
         self.world.engine_error = error
         refused = self.run_reference(code)
-        self.world.foreseen = None  # a refused operation has not used its result, and its operands may change
+        self.world.foreseen = None  # a refused operation did not use its precomputed result, and operands may change
         self.judge(error, refused)
         self.world.engine_error = None
         self.compare()
@@ -337,7 +338,7 @@ def run_statement(duel: Duel, outcome: Outcome, text: str) -> bool:
 
 
 def judged(engine, duel: Duel, outcome: Outcome, perform) -> None:
-    """Run ``perform`` without the garbage collector, and complete its outcome."""
+    """Run ``perform`` without the garbage collector, and complete ``outcome``."""
     gc.disable()
     before = allocated(engine)
     try:
@@ -358,4 +359,4 @@ def judged(engine, duel: Duel, outcome: Outcome, perform) -> None:
     gc.enable()
     if after != before and outcome.verdict not in ("wrong", "invalid"):
         outcome.verdict, outcome.kind = "wrong", "memory"
-        outcome.message = f"{after - before} bytes are still allocated after the last name is gone"
+        outcome.message = f"{after - before} bytes are still allocated after the last name is deleted"

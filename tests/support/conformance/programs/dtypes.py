@@ -15,7 +15,7 @@ if importlib.util.find_spec("ml_dtypes"):
 DTYPES = {name: dtype for dtype, name in NAMES.items()}
 #: The relative distance of neighbouring numbers in dtypes of 16 bits.
 SPACING = {"float16": 2**-10, "bfloat16": 2**-7}
-#: The kinds of dtypes whose tensors may have gradients; numpy calls bfloat16 V.
+#: The kinds of dtypes whose tensors may have gradients. The dtype bfloat16 has the kind "V" in numpy.
 FLOATS = "fV"
 _ORDER = ("float16", "bfloat16", "float32", "float64")
 _WIDER = {DTYPES[name]: width for width, name in enumerate(_ORDER) if name in DTYPES}

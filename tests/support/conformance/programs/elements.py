@@ -44,8 +44,8 @@ class Elements:
     # ---- indices -----------------------------------------------------------------------------------------------------
 
     def select(self, index) -> tuple[np.ndarray, list[Elements] | None]:
-        """Return the cells that ``index`` selects, and the tensors in the index, or None for a basic index, which
-        selects a view.
+        """Return the cells that ``index`` selects, and a list of the tensors in the index. For a basic index, which
+        selects a view, None replaces the list.
         """
         parts = index if isinstance(index, tuple) else (index,)
         plain = tuple(part.numpy() if is_tensor(part) else part for part in parts)

@@ -93,7 +93,7 @@ class VersionsMissWrites(World):
 
 
 class FailedWritesCount(World):
-    """A refused write raises the version."""
+    """A refused write increments the version."""
 
     noticed_by = "inplace_version"
 
@@ -204,7 +204,7 @@ class NothingIsPreserved(World):
 
 
 class VersionsDecideUnderCopyOnWrite(World):
-    """Under copy on write, a saved value of a written storage is refused although it was preserved."""
+    """Under copy on write, backward refuses to read a saved value of a written storage, although it was preserved."""
 
     noticed_by = "unjustified"
     under = "copy_on_write"
@@ -247,7 +247,7 @@ class DtypesFollowTheOperand(World):
 
 
 class ShapeOperationsCount(World):
-    """As in Paddle 2.6.2, an operation that changes only the shape raises the version."""
+    """As in Paddle 2.6.2, an operation that changes only the shape increments the version."""
 
     noticed_by = "inplace_version"
 

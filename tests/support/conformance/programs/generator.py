@@ -1,8 +1,9 @@
 """Generate a program, one statement after the other.
 
 The same seed generates the same text. Each statement fits the current state of the reference: its operands exist, have
-matching shapes, and are where the operation is smooth. Some statements are wrong on purpose: they must be refused and
-change nothing. ``tags`` name the kind of a statement, so that a test can check that every kind occurs.
+matching shapes, and have values at which the operation is smooth. Some statements are wrong on purpose: the engine must
+refuse them without changing anything. ``tags`` name the kinds of a statement, so that a test can check that every kind
+occurs.
 """
 
 from __future__ import annotations
@@ -61,8 +62,7 @@ MOVES = {
 }
 #: The names of the methods that generate statements about integers and bools, for programs with these dtypes.
 OF_WHOLE = {"whole_new": 10, "whole_cast": 6, "whole_view": 6, "whole_made": 12, "whole_written": 14}
-#: The tolerance for gradients in 16 bits: the allowed number of distances between neighbouring numbers, relative to the
-#: largest number of the computation.
+#: The relative tolerance in dtypes of 16 bits, as a multiple of ``SPACING``.
 ROUNDINGS = 8
 # These statements are left out of smooth programs, whose derivative is the limit of differences.
 ROUGH = {"load_leaf", "optimizer_step", "detach", "cut", "begin", "hook", "retain", "backward", "partial", "clear"}
@@ -81,8 +81,8 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
     """Generate statements for ``world``, whose names are in ``env``.
 
     ``smooth`` leaves out detach, no_grad and hooks, because they make the derivative differ from the limit of
-    differences. A ``mixed`` program has tensors of several ``dtypes``, by default of float32 and float64. Methods of
-    :class:`Whole` generate the statements about integers and bools among ``dtypes``.
+    differences. A ``mixed`` program has tensors of several ``dtypes``, by default of float32 and float64. If ``dtypes``
+    has integer dtypes or bool, the methods of :class:`Whole` generate statements about such tensors.
     """
 
     def __init__(
@@ -232,8 +232,8 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
         return unnamed if allowed(self.at(unnamed)) else x
 
     def unnamed(self, x: str) -> str:
-        """Return ``x`` or, at random, an expression for a view or a detached alias of it, which is freed after the
-        statement.
+        """Return ``x`` or, at random, an expression for a view or a detached alias of it. Python frees that tensor
+        after the statement, because it has no name.
         """
         if self.rng.random() > 0.12:
             return x

@@ -68,7 +68,9 @@ def whole_numbers(rng: Random, n: int, count: int) -> list[int]:
 
 
 def array_index(rng: Random, shape) -> str:
-    """Return an index of lists of integers. Integers may be repeated, and there may be a slice, too."""
+    """Return an index of one or two lists of integers, or of a list and a slice. The integers may repeat, and the first
+    list may be a tensor.
+    """
     count = rng.randint(1, 3)
     first = repr(whole_numbers(rng, shape[0], count))
     if rng.random() < 0.3:

@@ -14,7 +14,7 @@ class Histories:
     """Methods of the generator that return a statement, or None if none fits."""
 
     def room(self, count: int) -> bool:
-        """True if the program may get leaves with ``count`` more elements in total."""
+        """True if the program may create leaves with ``count`` elements in addition to its present ones."""
         return self.world.directions + count <= DIRECTIONS
 
     # ---- leaves ------------------------------------------------------------------------------------------------------

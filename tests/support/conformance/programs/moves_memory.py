@@ -74,7 +74,7 @@ class Memory:
             axes = [a for a, n in enumerate(shape) if n in (2, 3)]
             return f".unbind({rng.choice(axes)})" if axes else None
         if t.cells.size < max(3, t.storage.values.size) or overlaps_itself(t.cells):
-            return None  # only from a tensor that covers its storage
+            return None  # as_strided is called only on a tensor that covers its storage
         return ".as_strided({}, {}, {})".format(*ix.strided(rng, t.storage.values.size))
 
     def unflatten_call(self, shape) -> str | None:

@@ -1,4 +1,4 @@
-"""Statements that are wrong on purpose. Each must be refused with the right error, and change nothing."""
+"""Statements that are wrong on purpose. The engine must refuse each with the right error, and change nothing."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Mistakes:
         return None if y is None else f"{x}[...] = {y}"
 
     def wrong_layout(self) -> str | None:
-        """Use a shape or an order of dimensions that the elements do not have."""
+        """Reshape in place to another number of elements, or transpose in place to an invalid order of dimensions."""
         x = self.any_float()
         size = self.at(x).cells.size
         calls = [f"reshape_([{size + 1}])", "transpose_([0, 0])", "transpose_([0, 1, 2, 3])"]

@@ -1,7 +1,7 @@
 """The values that the derivative of an operation may need when backward runs.
 
 The reference derives these sets itself from each operation, to judge if a refusal of the engine is justified. They are
-upper bounds, so an engine that saves less is right, too. Operands are numbered from 0; ``OUT`` is the result.
+upper bounds, so an engine may save less. Operands are numbered from 0; ``OUT`` is the result.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ _FROM_INPUT = {"sin", "cos", "log", "square", "abs", "clip"}
 _FROM_OUTPUT = {"exp", "sqrt", "rsqrt", "reciprocal", "tanh", "sigmoid", "relu"}
 _FROM_EITHER = {"max", "min", "prod"}
 
-# Under policy "2.5", an in-place operation is refused if its own derivative needs the value that it overwrites. These
-# operations must be refused. For abs, clip, maximum, minimum and divide, a bit per element or the output is enough.
+# Under policy "2.5", the engine must refuse these operations in place, because their derivative needs the overwritten
+# value. It may accept abs, clip, maximum, minimum and divide: a bit per element or the output is enough for them.
 NEEDS_OWN_INPUT = {"sin", "cos", "log", "square", "pow", "multiply"}
 
 

@@ -126,7 +126,7 @@ def main() -> int:
     adding.add_argument("runs", type=Path, nargs="+")
     chosen = parser.parse_args()
     if chosen.command == "run":
-        warnings.simplefilter("ignore")  # NumPy warns about values outside a function's domain, and the program ends
+        warnings.simplefilter("ignore")  # numpy warns about values outside a function's domain, which are expected here
         gc.collect()
         gc.freeze()  # afterwards, a garbage collection examines only the objects of the last program
         run(chosen.seed, chosen.minutes, chosen.into)

@@ -1,10 +1,10 @@
 """Judge gradients of gradients by differences of the exact gradient.
 
 A program that is a smooth function of its leaves ends in a number L: a weighted sum of the values of its last names, or
-of their squares, so that programs that only move and add numbers have second derivatives too. The engine records the
-gradient of L, adds it to a number G with other weights, and differentiates G. The reference computes the gradient of L
-exactly, so the derivative of G along a direction is a difference of two runs, with the leaves moved slightly in
-opposite directions.
+of their squares, so that programs that only move and add numbers also have second derivatives. The engine computes the
+gradient of L with ``create_graph=True``, sums its elements with other weights to a number G, and differentiates G. The
+reference computes the gradient of L exactly, and approximates the derivative of G along a direction by the difference
+of two runs, with the leaves moved slightly in opposite directions.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def disagreement(engine, program: list[str], rng: Random) -> str:
             actual = answered(engine, program, question)
     except Rough:
         raise
-    except Exception as error:  # under copy on write, nothing in a smooth program may be refused
+    except Exception as error:  # under copy on write, the engine may not refuse any statement of a smooth program
         return f"# raised {type(error).__name__}: {error}"
     return "" if abs(actual - expected) <= allowed else f"# second derivative {actual}, expected {expected}; {question}"
 
@@ -129,7 +129,7 @@ def answered(engine, program: list[str], question: Question) -> float:
     for text in program:
         exec(text, reference)
         exec(text, env)
-        # The memory order of a new result may differ between the two sides, and then so do later views and copies.
+        # The memory order of a new result may differ between the two sides. Later views and copies then differ as well.
         if any(strides(t) != strides(env[n]) for n, t in reference.items() if isinstance(t, CellTensor)):
             raise Rough
     leaves = [env[n] for n in question.gradients]

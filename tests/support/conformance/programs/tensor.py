@@ -1,7 +1,7 @@
 """The reference's tensor: a storage, a group, and an array of cells.
 
-``cells`` is a numpy view of the storage's array 0, 1, 2, ... of cell numbers. A view of a tensor has a numpy view of
-that array, so numpy computes offset, strides and overlap.
+The storage has an array of cell numbers 0, 1, 2, ..., and ``cells`` is a numpy view of it. A view of a tensor has
+another numpy view of the same array, so numpy computes offset, strides and overlap.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class CellTensor(Views, Elements):
         return is_leaf and self.grad is not None and self.grad.storage.version != self.grad.emptied_at
 
     def has_gradient_of_its_shape(self) -> bool:
-        """True if the shapes are equal, apart from leading dimensions of length 1 that were added in place."""
+        """True if the gradient has the tensor's shape, apart from leading dimensions of length 1 of the gradient."""
         have, own = self.grad.cells.shape, self.cells.shape
         more = len(have) - len(own)
         return more >= 0 and have == (1,) * more + own

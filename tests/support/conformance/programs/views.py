@@ -71,7 +71,7 @@ class Views:
         return self.viewed_or_copied(self.shaped(np.reshape, shape))
 
     def needs_copy(self, cells: np.ndarray) -> bool:
-        """True if no strides give the shape, or if a tensor without dimensions gets some, which Paddle copies."""
+        """True if no strides give the shape, or if a tensor without dimensions gets some (Paddle copies it then)."""
         return not self.holds(cells) or (self.cells.ndim == 0 and cells.ndim > 0)
 
     def viewed_or_copied(self, cells: np.ndarray) -> Views:
@@ -141,7 +141,7 @@ class Views:
             self.world.refuse([c.LEAF])
         if not self.holds(cells):
             self.world.refuse([c.MISFIT])
-        # The gradient has the shape of its tensor, so its shape changes, too.
+        # The gradient must keep the shape of its tensor, so the shape of the gradient changes as well.
         if self.grad is not None and cells.tolist() != self.cells.tolist():
             place = {cell: i for i, cell in enumerate(self.cells.ravel().tolist())}
             order = np.array([place[cell] for cell in cells.ravel().tolist()], int).reshape(cells.shape)

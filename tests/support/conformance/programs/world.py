@@ -19,7 +19,7 @@ from .tensor import CellTensor
 
 #: Integers whose sums keep their dtype, as in Paddle.
 SMALL = {DTYPES[name] for name in ("uint8", "int8", "int16")}
-#: Parameters that mean the same as none.
+#: Default values: a call that passes one of them means the same as a call without the parameter.
 DEFAULTS = {"axis": None, "keepdim": False}
 OPERAND = (CellTensor, int, float, np.ndarray)
 KEEPS_INTEGERS = {"neg", "round", "abs", "square", "relu", "scale", "clip", "fill", "zero", "clone", "expand", "where"}
@@ -158,7 +158,7 @@ class World:
         return alias
 
     def reshaped(self, tensor: CellTensor) -> None:
-        """Update ``tensor`` after a change of its shape in place, which writes nothing."""
+        """Do nothing, because a change of shape in place is no write. A planted fault overrides this method."""
 
     def gather(self, tensor: CellTensor, cells: np.ndarray, index_tensors: list, holds: bool) -> CellTensor:
         """Return a new tensor with a copy of some cells, in the order of ``cells``."""
@@ -271,12 +271,12 @@ class World:
 
     def unwritable(self, target: CellTensor) -> list[c.Refusal]:
         leaf = self.grad_enabled and target.group.leaf is not None
-        overlaps = not target.cells.flags.c_contiguous and c.overlaps_itself(target.cells)  # a view without gaps cannot
+        overlaps = not target.cells.flags.c_contiguous and c.overlaps_itself(target.cells)  # contiguous cells never do
         return [c.LEAF] * leaf + [c.OVERLAP] * overlaps
 
     def doubtful(self, target: CellTensor) -> list[c.Refusal]:
-        """Return the refusals that the engine may raise. It may refuse to write a view of a tensor whose elements share
-        memory, even if the elements of the view do not.
+        """Return the refusals that the engine may raise. If elements of a tensor share memory, the engine may refuse to
+        write any view of the tensor, although the elements of that view may be separate.
         """
         return [c.OVERLAP] * target.folded
 

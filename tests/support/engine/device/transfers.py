@@ -40,7 +40,7 @@ def forward_and_backward(sample: Sample, in_place: bool) -> tuple[int, int, int]
 
 
 def only_backward(case: Case, in_place: bool) -> tuple[int, int, int]:
-    """Return the transfers of the backward of an indexed operation. Its forward is not counted: it copies the index."""
+    """Return the transfers of an indexed operation's backward. Forward is not counted, because it copies the index."""
     tensors = samples_indexed.tensors(case)
     for tensor in tensors:
         tensor.stop_gradient = False
