@@ -20,8 +20,8 @@ class Mutation:
         old: a text that the file contains once.
         new: its replacement.
         sentence: a description of the fault.
-        tests: tests of which at least one must fail: paths, or names of files in tests/minitensor/engine without
-            ``test_``. ``::`` selects a test of a file.
+        tests: the tests that are expected to notice the fault. Each is a path, or the name of a file in
+            tests/minitensor/engine without ``test_`` and ``.py``; ``::`` and a name select one test of the file.
     """
 
     name: str

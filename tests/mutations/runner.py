@@ -1,4 +1,4 @@
-"""Run tests on a mutant, in a copy of the package and its tests, and determine if a test noticed.
+"""Run tests on a mutant, in a copy of the package and its tests, and determine if a test notices the fault.
 
 The working tree is only read. Every process has limits of time and memory. A test counts if it fails in its body, for
 another reason than invalid code, and passes without the fault.
@@ -34,7 +34,7 @@ PARTS = (
 )
 SECONDS, BYTES = 300, 4 << 30
 
-#: The tests that run on the host, and those that run on a GPU.
+#: The values of ``MUTATION_DEVICES`` that select the tests on the host, and the tests on a GPU.
 HOST, GPU = "host", "gpu"
 
 #: A message that begins like this shows that the mutant is not valid code, or that a name is missing.
@@ -63,8 +63,8 @@ class Verdict:
 
     Attributes:
         verdict: "noticed", "survived", or "broken" if the mutant did not run.
-        test: the test that noticed.
-        message: its message.
+        test: the test that noticed the fault, or that broke.
+        message: the message of its failure.
     """
 
     mutation: Mutation
@@ -106,7 +106,7 @@ class Tree:
         for tests, devices in self._turns(mutation, with_others):
             found = self._try(file, sound, mutation, tests, devices)
             if found and tests not in self._failing and not self._passes(found[0][1]):
-                # This test also fails without the fault, and other tests may do so, too.
+                # This test also fails without the fault. Find all tests that do, and run the others again.
                 self._failing[tests] = [test for _, test, _ in self.run(tests, most=1000)]
                 found = self._try(file, sound, mutation, tests, devices)
             if found:
@@ -142,7 +142,7 @@ class Tree:
 
         Args:
             tests: a file, or a test in it.
-            devices: ``HOST`` or ``GPU`` for the tests on those alone.
+            devices: ``HOST`` or ``GPU`` to run only the tests on one of them; "" to run both.
             deselected: tests to leave out.
         """
         report = self.folder / "report.jsonl"

@@ -116,7 +116,10 @@ def on_a_phone(
 
 @pytest.fixture(scope="module")
 def on_page(browser: Browser, site: str) -> Iterator[Callable[..., tuple[Visit, list[Stage]]]]:
-    """Return a function that opens a page with its Python, once, and returns the visit and the stages of the page."""
+    """Return a function that returns the visit of a page and the page's stages, and opens the page only once.
+
+    The tests that use the page share its tab, and therefore also the Python that one of them loads.
+    """
     kept: dict[str, Visit] = {}
     with visits(browser, {True: [], False: []}) as open_address:
 

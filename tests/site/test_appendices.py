@@ -116,11 +116,11 @@ def prose(book: Path, name: str) -> list[tuple[str, str | None]]:
 
 
 def uses(book: Path, name: str, term: dict) -> list[str | None]:
-    """Return the target of each use of a term in a chapter's text."""
+    """Return for each use of a term in a chapter's text the anchor to which it links, or None if it is no link."""
     longer = [form for other in GLOSSARY for form in other["forms"] if other["name"] != term["name"]]
     found: list[str | None] = []
     for text, place in prose(book, name):
-        for form in sorted(longer, key=len, reverse=True):  # "saved tensor" is no use of "tensor"
+        for form in sorted(longer, key=len, reverse=True):  # "saved tensor" does not count as "tensor"
             if any(own in form.split() for own in term["forms"]):
                 text = re.sub(rf"(?<![\w-]){re.escape(form)}(?![\w-])", "", text, flags=re.IGNORECASE)
         for form in term["forms"]:

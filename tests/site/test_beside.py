@@ -46,7 +46,7 @@ RESTED = """new Promise(done => {
     };
     requestAnimationFrame(look);
 })"""
-# Notes each change of a text of the stage that a screen reader reads.
+# Records each text of the stage that a screen reader announces after a change.
 LISTEN = """stage => {
     globalThis.heard ??= [];
     for (const text of stage.shadowRoot.querySelectorAll('[aria-live]')) {
@@ -120,9 +120,8 @@ def test_the_empty_space_below_the_text_is_not_as_high_as_the_stage(reader):
     for number in range(MARKS):
         reader.go(number)
         assert soon(reader.is_current, number)
-    reader.page.set_viewport_size(
-        {"width": 1440, "height": 880}
-    )  # the page measures both stages again, scrolled far below their tops
+    # Now the page measures both stages again, while their tops are scrolled out of view.
+    reader.page.set_viewport_size({"width": 1440, "height": 880})
     reader.page.evaluate("scrollTo(0, document.body.scrollHeight)")
     empty = """block => {
         const bottom = element => element.getBoundingClientRect().bottom;
@@ -168,7 +167,7 @@ def test_a_mark_that_gets_the_focus_by_tab_shows_its_step(reader):
 
 
 def test_the_step_of_a_focused_mark_stays_while_the_page_scrolls_to_the_mark(reader):
-    """The browser scrolls to a mark that gets the focus, and other paragraphs pass the place where steps change."""
+    """The browser scrolls to a mark that gets the focus. Paragraphs that pass on the way must not show their steps."""
     marks = reader.page.locator("button.step-mark")
     marks.nth(1).focus()
     for key, number in (("Tab", 2), ("Shift+Tab", 1), ("Tab", 2)):
@@ -281,7 +280,7 @@ def test_the_step_of_each_paragraph_is_announced_once(reader):
     assert soon(reader.page.evaluate, "heard") == [*said, pair[1]]
     reader.go(0)
     assert soon(reader.at) == [0, 0]
-    reader.press("next")  # the reader's own step is always announced
+    reader.press("next")  # a step that the reader chooses is always announced
     assert soon(reader.page.evaluate, "heard") == [*said, pair[1], said[1]]
 
 
@@ -341,7 +340,8 @@ def test_without_scripts_each_paragraph_has_the_still_picture_of_its_step(small,
         assert seen.overflow() == 0
 
 
-# For each reference to a pattern: true if the same picture has it. Browsers draw no pattern of a hidden picture.
+# For each reference to a pattern: true if the same picture defines the pattern. Browsers do not draw a pattern that a
+# hidden picture defines.
 PATTERNS = """stills => stills.flatMap(still => [...still.outerHTML.matchAll(/url\\(#([^)]+)\\)/g)].map(
     ([, id]) => document.getElementById(id).closest('figure') === still))"""
 

@@ -33,9 +33,9 @@ def test_a_valid_book_builds_and_a_request_to_another_host_is_caught(
 
     seen = visit((book / "_build" / "html" / "index.html").as_uri())
     assert seen.foreign == ["https://example.org/pixel.png"]
-    assert len(seen.complaints) == 1  # the browser reports that it could not load it
+    assert len(seen.complaints) == 1  # the browser reports that the picture did not load
     seen = visit(f"{serve_folder(book / '_build' / 'html')}index.html")
-    assert seen.foreign == []  # the policy forbids it, and the browser reports this
+    assert seen.foreign == []  # the page's policy forbids the request, and the browser reports this
     assert "Content Security Policy" in seen.complaints[0]
 
     (book / "index.md").write_text("# Another", encoding="utf-8")

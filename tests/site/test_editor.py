@@ -1,4 +1,4 @@
-"""The editor of a program in a page: a long line scrolls under the numbers of the lines, and not through them."""
+"""Test the editor of a program in a page: a long line that scrolls is hidden behind the line numbers."""
 
 from __future__ import annotations
 

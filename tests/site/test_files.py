@@ -63,7 +63,7 @@ def test_each_chapter_offers_its_executed_notebook(book):
         assert counts and counts == list(range(1, len(counts) + 1))
 
 
-#: Matches the description of a page. Its attributes have another order if the page states it in the front matter.
+#: Matches the description of a page. The attributes have another order if the front matter contains the description.
 DESCRIPTION = r'<meta (?=[^>]*\bname="description")[^>]*\bcontent="([^"]{20,300})"'
 
 

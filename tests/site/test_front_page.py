@@ -9,7 +9,7 @@ from tests.support.site.measures import SHIFT
 from tests.support.waiting import box_of, drawn
 
 WINDOWS = [(1440, 900), (1280, 720), (390, 844)]
-# The boxes of the parts that a reader has to see before scrolling, by name.
+# The rectangles of the parts that a reader has to see before scrolling, by the name of the part.
 OPENING = """() => {
     const { shadowRoot } = document.querySelector('memory-stage');
     const parts = {
@@ -45,8 +45,8 @@ def test_the_question_and_the_whole_picture_are_in_view_before_the_reader_scroll
 def test_nothing_moves_while_the_page_opens(site, visit, size, edition):
     """The page reserves the height of the stage before the stage is drawn.
 
-    On a busy machine, a font sometimes arrives after the stage, and a sentence breaks at another word. A wrong height
-    moves the page at every opening, so the best of three openings is measured.
+    On a busy machine, a font sometimes arrives after the stage, and then a sentence breaks at another word. A wrong
+    height moves the page at every opening, so the test opens the page three times and checks the smallest shift.
     """
     page = visit(f"{site}{edition}index.html", width=size[0], whole=False).page
     if edition and not any(has_font(page, family) for family in CHINESE):

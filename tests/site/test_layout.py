@@ -1,8 +1,8 @@
 """The layout of stages and pages: no two texts overlap or touch, and none is cut off.
 
 Each run checks a sample of looks: three fonts, text at 200 %, four windows, light and dark, the page and the HTML that
-nbconvert makes of a chapter. `test_pages.py` checks every page in the book's own type. Each run has the same sample,
-because narrow windows with wide fonts still have faults. MINITENSOR_SEED=N draws another sample, and
+nbconvert makes of a chapter. `test_pages.py` checks every page in the book's own fonts. Each run has the same sample,
+because some other looks (narrow windows with wide fonts) still have faults. MINITENSOR_SEED=N draws another sample, and
 MINITENSOR_LAYOUT=all checks every page in every look, which takes an hour.
 """
 
@@ -31,7 +31,7 @@ def looks_right(browser, site: str, name: str, look: Look) -> None:
 
 @pytest.mark.parametrize("number", range(SAMPLE))
 def test_a_sample_of_other_layouts_has_no_fault(browser, site, number):
-    """The test chooses its look by lot when it runs, because all processes of a run have to collect the same tests."""
+    """The test chooses a random look when it runs, because all processes of a run have to collect the same tests."""
     draw = random.Random(f"{SEED} {number}")
     look = Look.choose(draw, place=PLACES_OF_SAMPLE[number % len(PLACES_OF_SAMPLE)])
     chapters = [f"chapters/{name}" for name in in_order()]

@@ -1,9 +1,9 @@
 """The layout of chapters in JupyterLab and Notebook 7 while they run: no two texts overlap or touch, none is cut off.
 
-Each test opens a chapter as a notebook, runs all its cells with a kernel, and looks at it in several looks: fonts, text
+Each test opens a chapter as a notebook, runs all its cells with a kernel, and checks it in several looks: fonts, text
 sizes, windows, themes. Each run has the same sample. MINITENSOR_SEED=N draws another sample, and MINITENSOR_LAYOUT=all
-checks every chapter, which takes hours. JupyterLab belongs to the project's environment, and Notebook 7 to the peer
-`class`: tools/peers.py.
+checks every chapter, which takes hours. The project's environment contains JupyterLab. Notebook 7 is in the environment
+`class` that tools/peers.py creates.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tests.support.site.notebook_programs import PROGRAMS, SCROLLER, run_noteboo
 
 CHAPTERS = [f"chapters/{name}" for name in in_order()]
 TRANSLATED = [f"zh/{name}" for name in CHAPTERS]
-SAMPLE = {"JupyterLab": 1, "Notebook 7": 2}  # chapters; `make test` has JupyterLab and should be quick
-SAMPLE_OF_ALL = 4  # chapters of the Chinese edition, beside all of the English one
+SAMPLE = {"JupyterLab": 1, "Notebook 7": 2}  # chapters; `make test` runs only JupyterLab, and should be quick
+SAMPLE_OF_ALL = 4  # Chinese chapters, in addition to all English chapters
 LOOKS = 3  # of each chapter, one for each font
 
 
 def chosen(program: str) -> list[tuple[str, str]]:
-    """Return the chapters to open in a program: a sample, or all with some of the Chinese ones."""
+    """Return the chapters to open in a program: a sample, or all English chapters and a sample of the Chinese ones."""
     draw = random.Random(f"{SEED} chapters in {program}")
     names = draw.sample(CHAPTERS + TRANSLATED, SAMPLE[program])
     if EVERYTHING:
@@ -33,7 +33,7 @@ def chosen(program: str) -> list[tuple[str, str]]:
 
 
 def looks(program: str, name: str) -> list[Look]:
-    """Return the looks of a chapter: a sample with light and dark and all fonts, or all."""
+    """Return the looks of a chapter: a sample that contains light, dark and all fonts, or all looks."""
     if EVERYTHING:
         return [look for look in Look.combinations() if look.place == program]
     draw = random.Random(f"{SEED} {program} {name}")

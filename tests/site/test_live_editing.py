@@ -1,4 +1,4 @@
-"""Test that a page's program becomes an editor, its recording replaces the stage's, and Reset restores the book's."""
+"""Test that a reader can edit and run the program of a stage, and that Reset restores the program of the book."""
 
 from __future__ import annotations
 

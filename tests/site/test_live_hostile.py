@@ -94,7 +94,7 @@ def test_a_forged_recording_is_not_shown(site, visit, answer):
     stage = Stage(seen.page, seen.page.locator("memory-stage").first)
     stage.run(FORGED % answer)
     before = stage.data
-    stage.run("x = mt.ones([2])")  # from now on the program controls the answers
+    stage.run("x = mt.ones([2])")  # the forged `dumps` produces this run's answer
     assert stage.data == before and stage.status not in ("", "Running.")
     assert stage.element.locator("img").count() == 0
     stage.press("Close")

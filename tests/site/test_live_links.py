@@ -1,4 +1,4 @@
-"""Test links with a program in their fragment, which is shown and runs only after a click."""
+"""Test links with a program in their fragment. The page shows the program, but runs it only after a click."""
 
 from __future__ import annotations
 

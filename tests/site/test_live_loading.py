@@ -34,9 +34,8 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 def opened(context: BrowserContext, address: str) -> tuple[Page, Stage, list[Request]]:
     """Open a page; return it, its first stage, and the files that the page and its worker have loaded."""
     page, loaded = context.new_page(), []
-    context.on(
-        "requestfinished", lambda request: loaded.append(request)
-    )  # a method of a list, which the check does not accept
+    # Playwright sets an attribute on the function, which the built-in method `loaded.append` does not allow.
+    context.on("requestfinished", lambda request: loaded.append(request))
     page.goto(address)
     return page, Stage(page, page.locator("memory-stage").first), loaded
 

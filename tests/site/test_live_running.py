@@ -90,7 +90,7 @@ def test_long_and_unusual_programs_run(on_page):
 
 
 def test_integers_have_64_bits_except_those_that_numpy_creates(on_page):
-    """The page of the playground says the same. Here the second line prints the dtype that numpy chooses: 32 bits."""
+    """The page of the playground states this. The last line of the program prints the dtype that numpy chooses, int32."""
     _, stages = on_page(ALIASES)
     ours = "mt.to_tensor([1]), mt.arange(3), mt.ones([2]).argmax(), mt.randint(0, 5, [2]), mt.ones([2]).argsort()"
     ours += ", torch.tensor([1]), torch.arange(2), torch.randint(5, (2,)), torch.ones(2).nonzero(), torch.full((1,), 2)"
@@ -172,7 +172,7 @@ def test_a_step_that_prints_without_end_is_ended(on_page):
     stages[0].run("list(map(lambda i: print('x' * 10_000), iter(int, 1)))")
     assert stages[0].errors == [] or "MemoryError" in stages[0].errors[-1]
     ways = ("it ran for 20 seconds", "too large to show", "has ended Python", "Python was ended")
-    cut = stages[0].shown["truncated"] or ""  # also if the recorder had too little memory
+    cut = stages[0].shown["truncated"] or ""  # names the error even if the recorder ran out of memory
     ended = stages[0].errors or "It ended with MemoryError" in cut
     assert ended or any(way in stages[0].status for way in ways), (stages[0].status, cut)
     if not ended:

@@ -1,7 +1,8 @@
 """Test that hostile programs in the page reach no host, no store and no other page, even if the host sends no policy.
 
 The same programs run in three workers: the page's own worker; one whose Python still finds JavaScript's globals, so
-that only the removal of functions protects; and one from which nothing was removed, where most programs succeed.
+that it is protected only because dangerous functions were removed; and one from which nothing was removed, where most
+programs succeed.
 """
 
 from __future__ import annotations
@@ -184,7 +185,7 @@ def reached(seen: Visit, address: str) -> dict[str, list[str]]:
     return {name: each for name, each in found.items() if each}
 
 
-#: These send a request without receiving the answer.
+#: Programs that raise no error, because they send a request without waiting for the answer.
 NOT_TOLD = {"a timer that is given text", "C that asks"}
 
 

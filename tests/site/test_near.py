@@ -21,7 +21,7 @@ STILLS_AT = STARTED_AT.replace("memory-stage, memory-figure", "figure.step-still
 )
 NEAR = 600  # px, as in lazy-elements.js and step-stills.js
 PUSHED = 400  # px by which a stage that starts may move the ones below it
-# Counts the most stages that one task starts: the number of new shadow roots until the next timer.
+# Records the largest number of stages that one task starts. It counts the new shadow roots until the next timer.
 COUNT_IN_A_TASK = """() => {
     globalThis.most = 0;
     let now = 0;

@@ -219,7 +219,7 @@ def test_on_a_phone_a_long_row_is_a_list_with_the_headers_of_its_columns(site, v
     assert soon(lambda: len(set(cells.evaluate_all(tops)))) == 1
 
 
-def test_a_row_that_the_filter_hides_is_hidden_on_a_phone_too(site, visit):
+def test_the_filter_also_hides_rows_on_a_phone(site, visit):
     page = visit(f"{site}chapters/B_error_index.html", width=390).page
     rows = page.locator(".stacked tbody tr:visible")
     everything = rows.count()
@@ -241,7 +241,7 @@ def test_without_scripts_a_picture_keeps_its_size_and_scrolls_in_its_box(site, v
 
 @pytest.mark.parametrize("name", ["fifteen_confusions", "09_automatic_detection"])
 def test_a_page_with_stages_beside_its_text_does_not_move_while_it_opens(site, visit, name):
-    """Some stages are too tall for two columns, which the script finds only while the page opens."""
+    """Only while the page opens, the script can measure that some stages are too tall for two columns."""
     page = visit(f"{site}chapters/{name}.html", width=1350, whole=False).page
     assert soon(page.locator(".beside.tall").count)
     assert page.evaluate(SHIFT) < 0.1

@@ -87,7 +87,7 @@ def test_a_page_has_few_bytes(opened, site, book):
     assert stills <= MOST_STILLS * (weight - stills)
     figures = own - len(gzip.compress(FIGURES.sub("", text).encode()))
     assert figures <= MOST_FIGURES * weight
-    assert weight > own + 40 * KILOBYTE  # fonts and styles have more than 40 KB, so they are counted
+    assert weight > own + 40 * KILOBYTE  # the weight includes the fonts and styles, which have more than 40 KB
     assert weight <= HEAVIEST[has_mathematics], f"{weight / KILOBYTE:.0f} KB compressed"
 
 
@@ -263,9 +263,8 @@ def test_on_a_phone_the_link_to_the_next_page_stays_in_view(on_a_phone):
     on_a_phone.resize(390, 900)
     outputs = on_a_phone.page.locator("div.output:has(> memory-stage)")
     assert outputs.count() == on_a_phone.page.locator("memory-stage").count()
-    assert set(outputs.evaluate_all(OVERFLOWS)) <= {
-        "visible"
-    }  # an output that clips would hide the buttons that a stage keeps in view
+    # An output that clips would hide the buttons that a stage keeps in view.
+    assert set(outputs.evaluate_all(OVERFLOWS)) <= {"visible"}
     for stage in on_a_phone.page.locator("memory-stage").all():
         assert stage.evaluate(NEXT_IN_VIEW) == []
 

@@ -1,4 +1,4 @@
-"""Test every question of the bank: those of all built chapters, in each language, as the bank reads them."""
+"""Test the question bank: the questions that it reads from all built chapters, in each language."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_no_picture_shows_the_step_that_proves_the_answer(proved):
         assert line in [step["line"] for step in later], each.name
 
 
-def test_every_exercise_has_a_text_code_to_begin_with_and_another_solution():
+def test_every_exercise_has_a_text_and_a_solution_that_differs_from_its_starting_code():
     for each in read_exercises(read_sheets(), CAPTIONS):
         assert words(each.text) and each.starter.strip() and each.solution.strip(), each.key
         assert each.starter != each.solution and not each.options, each.key

@@ -7,7 +7,8 @@ from playwright.sync_api import expect
 
 from tests.support.waiting import box_of, drawn, scrolled, soon
 
-# Whether a program scrolls, begins with a whole line and shows its current line. At the end, any line may be cut.
+# Whether a program is scrolled, begins with a whole line and shows its current line. A program that is scrolled to its
+# end may begin with a part of a line.
 TOP_LINE = """stage => {
     const box = stage.shadowRoot.querySelector('.code');
     const now = box.querySelector('.now');
@@ -98,7 +99,7 @@ def test_the_legend_is_drawn_when_it_is_opened(site, visit):
     scrolled(seen.page)
     details = stage.get_by_role("button", name="Details")
     details.scroll_into_view_if_needed()
-    box_of(details)  # the page may move after it has been scrolled
+    box_of(details)  # waits until the page no longer moves after the scrolling
     details.click()
     expect(details).to_have_attribute("aria-expanded", "true")
     stage.get_by_text("How to read the picture").click()

@@ -1,4 +1,4 @@
-"""Test the class made from the chapters: slides, the sheet of questions, and the book in one file."""
+"""Test the material for a class of students: slides, notes, the sheets of questions, and the book in one file."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ MEASURED = """() => {
     const lacks = [slide.scrollHeight - slide.clientHeight, slide.scrollWidth - slide.clientWidth];
     return [...lacks, Math.min(...sizes), covered];
 }"""
-# The measures of each step, or of the last step, of each variant of the present slide's stage, with the step's name.
-# The loop runs in the page, because a class has about a thousand steps.
+# Measures all steps of the stage on the present slide, or only the last step of each variant. Each result begins with
+# the name of its step. The loop runs in the page, because a class has about a thousand steps.
 MEASURED_STEPS = f"""async every => {{
     const stage = document.querySelector('.slides > section.present memory-stage');
     const found = [];

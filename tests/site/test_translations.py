@@ -37,7 +37,7 @@ SENTENCE = re.compile(r"(?:\b[A-Za-z][a-z'’]*[ ,;:]+){5,}[A-Za-z][a-z'’]*")
 WORDS = re.compile(r"(?<![\w.`])(?:(?:[A-Za-z][a-z'’]+|a)[ ,;:]+){2,}[A-Za-z][a-z'’]+")
 #: Longer names, which may stay English.
 NAMES = {"SIL Open Font License"}
-#: Keys of the data of a stage or a figure whose values are code, names, or messages that a program raised.
+#: Keys in the data of a stage or a figure. Their values are code, names, or messages that a program raised.
 NOT_SHOWN = {
     "code", "do", "id", "schema", "depth", "device", "compare", "opens", "policy", "phase", "names", "name", "kind",
     "dtype", "dtypes", "values", "out", "op", "ops", "profile", "events", "batchName", "outside",

@@ -1,9 +1,9 @@
 """Run axe-core on a page, without checking the contrast of equal texts twice.
 
 The contrast of colours is checked for one text of each *look*, and everything else for every element. Two texts have
-the same look if their elements and all parents have the same tags and classes, and if their colours, their type and
-the painted boxes behind them are equal; axe's answer for them is the same. A chapter has 1,100 texts with 100 looks.
-(axe ignores colours inside of pictures.)
+the same look if their elements and the parents of these have the same tags and classes, and if their colours, their
+fonts and the painted boxes behind them are equal. axe's answers for them are equal. A chapter has 1,100 texts with 100
+looks. (axe ignores colours inside of pictures.)
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ MARK = """attribute => {
             }
         });
         const text = element.textContent.trim();
-        const kind = [text.length < 2, /[\\p{L}\\p{N}]/u.test(text)];  // axe is not sure of a single sign
+        const kind = [text.length < 2, /[\\p{L}\\p{N}]/u.test(text)];  // axe reports no fault for a single character
         const disabled = element.closest('[disabled], [aria-disabled=true]') !== null;
         const look = [classes(element), classes(element.parentElement), kind, disabled, style.color,
             style.fontSize, style.fontWeight, style.textShadow, style.textDecorationLine, ...behind].join('|');

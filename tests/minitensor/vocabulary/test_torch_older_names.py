@@ -50,7 +50,7 @@ def test_multinomial_without_replacement_draws_each_class_once_and_in_proportion
 @pytest.mark.parametrize("classes", [3, 5])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_cross_entropy_with_label_smoothing_is_equal_for_classes_and_probabilities(classes, reduction):
-    """A class means a probability of 1, so both losses must be equal."""
+    """A class label and a probability of 1 for this class are the same target, so both losses must be equal."""
     torch.manual_seed(classes)
     logits, labels = torch.randn(4, classes), torch.tensor([0, 2, 1, 2])
     named = F.cross_entropy(logits, labels, reduction=reduction, label_smoothing=0.2)
@@ -61,7 +61,7 @@ def test_cross_entropy_with_label_smoothing_is_equal_for_classes_and_probabiliti
 
 
 def test_the_gradient_of_std_is_0_where_all_numbers_are_equal():
-    """As in PyTorch, the gradient is 0, although that of the square root alone would be nan."""
+    """As in PyTorch, the gradient is 0. The chain rule through the square root of 0 would compute nan."""
     x = torch.tensor([[2.0, 2.0], [1.0, 3.0]], requires_grad=True)
     x.std(1).sum().backward()
     assert np.allclose(x.grad.numpy(), [[0, 0], [-np.sqrt(0.5), np.sqrt(0.5)]])

@@ -1,5 +1,5 @@
-"""Compare the printed output, the random numbers and the errors of `minitensor.torch` with PyTorch's record in
-facts/.
+"""Compare the printed output, the random numbers and the errors of `minitensor.torch` with those that
+facts/torch_vocabulary.py recorded from PyTorch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Call every method of a tensor in both vocabularies with wrong arguments: it must return or raise a clear error.
+"""Call every tensor method of both vocabularies with wrong arguments: each call must return or raise a clear error.
 
 The message of a clear error names the operation. After the error, the tensor is unchanged, and nothing has warned.
 """
@@ -39,7 +39,7 @@ VOCABULARIES = {
     "paddle": (mt.Tensor, lambda: mt.to_tensor([[0.25, 0.5], [0.75, 1.0]])),
     "torch": (torch.Tensor, lambda: torch.tensor([[0.25, 0.5], [0.75, 1.0]])),
 }
-#: Texts that show that an error is an internal one of Python or numpy.
+#: Texts that occur only in errors from inside Python or numpy.
 INSIDE = re.compile(
     r"'_array'|'_storage'|not iterable|int\(\) argument|ufunc|can't multiply|has no attribute|"
     r"integer argument expected|"
@@ -47,7 +47,7 @@ INSIDE = re.compile(
     r"setting an array|too large to convert|only length-1|must be real|expected at most|'<' not|truth value|"
     r"NaN to integer|infinity to integer|descriptor '|broadcast together|slice indices|bad operand|ndarray"
 )
-#: Methods that other files test, because they call a function of the caller or select a device.
+#: Methods that other files test, because they call a function that they receive as an argument, or select a device.
 ELSEWHERE = {"register_hook", "backward", "cuda", "pin_memory", "apply", "apply_"}
 #: Allowed messages that do not name the operation: PyTorch's messages, Python's about the number of arguments, and
 #: messages about data.
@@ -60,7 +60,7 @@ UNNAMED = re.compile(
     r"order must be non-negative|unexpected keyword|got multiple values|axis -?\d+ is out of",
     re.IGNORECASE,
 )
-#: Methods that call another operation, each with the name in the errors of this other operation.
+#: Methods that call another operation, each with a pattern for the name of that operation in its errors.
 MADE_OF = {
     **dict.fromkeys(("addcmul", "addcmul_"), "multiply"),
     **dict.fromkeys(("addcdiv", "addcdiv_", "divide", "divide_", "true_divide", "true_divide_"), "divide"),

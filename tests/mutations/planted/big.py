@@ -61,7 +61,7 @@ chunks(
 )  # fmt: skip
 chunks(
     "last-chunk-left-out",
-    "A last chunk that is not full is not computed.",
+    "The last chunk is not computed if it is shorter than the others.",
     "range(parts.step, parts.length, parts.step)",
     "range(parts.step, parts.length - parts.length % parts.step, parts.step)",
     "threads::test_results_of_three_dimensions_and_of_long_rows_have_the_same_bits",
@@ -76,7 +76,7 @@ chunks(
 )  # fmt: skip
 chunks(
     "chunks-in-another-layout",
-    "Arrays in another memory order are computed in chunks.",
+    "Arrays that are not C-contiguous are computed in chunks.",
     "        if array.size > 1 and not array.flags.c_contiguous:\n            return None\n",
     "",
     "threads::test_a_kernel_keeps_the_memory_order_of_its_operands",

@@ -18,7 +18,7 @@ simulated(
 )  # fmt: skip
 simulated(
     "view-has-the-address-of-its-owner",
-    "A view on the simulated GPU has the address of its owner.",
+    "A view on the simulated GPU has the address of the array that owns its memory, even if the view begins later.",
     "return owner._block.address + _host_address(self.host) - _host_address(owner.host)",
     "return owner._block.address",
     "tests/minitensor/engine/device/test_cupy_device.py::test_memory_is_compared_by_address_on_a_device",
@@ -32,7 +32,7 @@ simulated(
 )  # fmt: skip
 simulated(
     "copy-of-an-overlapping-operand-not-counted",
-    "A device's copy of an operand that overlaps the output allocates no device memory.",
+    "If an operand overlaps the output, the copy of the operand that a device makes is not counted.",
     "        return None\n    return DeviceArray(given.gpu, given.host.copy()) if np.may_share_memory",
     "        return None\n    return None if np.may_share_memory",
     "tests/minitensor/engine/device/test_transfers.py::test_the_copy_of_an_operand_that_overlaps_the_output_counts_as_device_memory",
@@ -74,7 +74,7 @@ places(
 )  # fmt: skip
 places(
     "place-of-an-old-gpu-is-the-new-one",
-    "A place that is given as a device is looked up by its name, so that the old simulated GPU is the new one.",
+    "A place given as a device is looked up by its name, so the place of a replaced simulated GPU means the new GPU.",
     "        return device.gpu  # works even for a simulated GPU that was replaced",
     "        device = str(device)",
     "devices::test_tensors_of_an_earlier_simulated_gpu_stay_there_and_cannot_be_mixed_with_new_ones",
@@ -133,7 +133,7 @@ mutation(
 mutation(
     "minitensor/engine/operations/operands.py",
     "overlapping-device-target-is-written",
-    "On a GPU, which has no read-only arrays, a tensor whose elements share memory is written.",
+    "On a GPU, where arrays have no read-only flag, an operation writes a tensor whose elements share memory.",
     "    if not writeable(x._array):",
     "    if False:",
     "all_or_nothing::test_a_tensor_whose_elements_share_memory_is_not_written",
@@ -188,14 +188,14 @@ mutation(
 )  # fmt: skip
 simulated(
     "listed-positions-assigned-from-overlapping-memory",
-    "Listed positions are assigned from overlapping memory, which has an undefined result on a device.",
+    "An assignment to listed positions may read memory that it overwrites, which has an undefined result on a device.",
     "            if lists_positions(at) or masks_in(at):\n                refuse_overlap(self.host, numbers)\n",
     "",
     "tests/minitensor/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",
 )  # fmt: skip
 simulated(
     "scattered-values-may-overlap",
-    "Values are added to positions in their own memory, which has an undefined result on a device.",
+    "Values may be added to the memory that contains them, which has an undefined result on a device.",
     "    refuse_overlap(array.host, np.asarray(numbers))\n",
     "",
     "tests/minitensor/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",

@@ -163,7 +163,7 @@ templates(
 mutation(
     "minitensor/engine/operations/compiling.py",
     "in-place-backward-is-that-of-the-normal-op",
-    "An in-place operation that saves bits gets the backward that unpacks operands.",
+    "An in-place operation that saves bits gets the backward of the normal operation, which unpacks operands.",
     "row, differs = form.row, form.in_place and form.row.in_place_differs",
     "row, differs = form.row, False",
     "in_place::test_the_gradient_agrees_with_central_differences",

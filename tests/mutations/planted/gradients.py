@@ -17,14 +17,14 @@ walk(
 )  # fmt: skip
 walk(
     "second-gradient-replaces-the-first",
-    "Only the later of two gradients with different dtypes counts.",
+    "If a sum of two gradients needs new memory, it contains only the later gradient.",
     "total: np.ndarray = as_array(so_far + more)",
     "total: np.ndarray = as_array(more)",
     "autograd::test_gradients_add_up_over_calls_and_over_paths",
 )  # fmt: skip
 walk(
     "intermediate-gradient-does-not-raise-the-peak",
-    "A single gradient is counted but does not raise the peak.",
+    "The first gradient that arrives at a node is counted but does not raise the peak.",
     "                if now > cpu_meter.peak:\n                    cpu_meter.peak = now\n            return more",
     "            return more",
     "memory::test_the_peak_of_backward_includes_a_gradient_and_the_incoming_one",
@@ -96,14 +96,14 @@ walk(
 )  # fmt: skip
 walk(
     "gradients-in-flight-stay-counted",
-    "A used gradient stays counted until the end.",
+    "An intermediate gradient stays counted after backward has used it.",
     "        if not kept:\n            release(g)\n",
     "",
     "backward_keeps_to_itself",
 )  # fmt: skip
 backward(
     "second-backward-replaces-the-gradients-tensor",
-    "A second backward stores the sum in another tensor.",
+    "A second backward stores the sum in another tensor instead of the existing gradient.",
     "            if node.saved is None or _is_cleared(node.saved):\n"
     "                new_gradients.append((node, _to_tensor(g, propagation, node)))",
     "            if True:\n                total = _to_tensor(g, propagation) if node.saved is None else "
@@ -184,14 +184,14 @@ second(
 )  # fmt: skip
 second(
     "second-order-gradients-do-not-add-up",
-    "Second order: only the later of two gradients with different dtypes counts.",
+    "Second order: of several gradients that arrive at a node, only the last counts.",
     "more if so_far is None else FUNCTIONS[\"add\"](so_far, more)",
     "more",
     "gradcheck::test_gradcheck_accepts_right_gradients",
 )  # fmt: skip
 second(
     "map-and-its-transpose-mixed-up",
-    "Third order: the gradient of a linear map's gradient is the gradient again.",
+    "Third order: the gradient of a transposed linear map applies the transposed map instead of the map.",
     "return [linear(op.name, g, transposed, function)]",
     "return [linear(op.name, g, transposed, transposed)]",
     "backward_keeps_to_itself",
@@ -212,7 +212,7 @@ backward(
 )  # fmt: skip
 second(
     "second-order-hooks-skipped",
-    "Under create_graph hooks are not called.",
+    "Under create_graph the gradients that hooks return are ignored.",
     "            g = as_engine_tensor(g if answer is None else answer)",
     "            g = as_engine_tensor(g)",
     "backward_keeps_to_itself",

@@ -31,7 +31,7 @@ writing(
 )  # fmt: skip
 storage(
     "write-of-another-storage-is-blamed",
-    "The write log is searched only by version, so a write of another storage is found.",
+    "The write log is searched only by version, so a write to another storage is found.",
     "if made == version and written() is storage:",
     "if made == version:",
     "savers",
@@ -59,7 +59,7 @@ history(
 )  # fmt: skip
 history(
     "index-of-a-view-is-taken-for-one-of-the-base",
-    "A write through a part of a part uses the index of the last part in the whole.",
+    "A write through a view of a view uses the index that made the last view as an index of the base.",
     "node.inputs[0] is self.node and node.saved:",
     "node.inputs[0] is not None and node.saved:",
     "part_gradients",
@@ -101,28 +101,28 @@ history(
 )  # fmt: skip
 history(
     "gradient-for-a-reshaped-leaf-in-the-old-order",
-    "Results from before a leaf was reshaped send gradients in the old order.",
+    "A result computed before its leaf was reshaped sends the leaf a gradient in the old order of the elements.",
     "    (back,) = node.saved\n    return (back(g),)",
     "    (back,) = node.saved\n    return (g.reshape(node.inputs[0].shape),)",
     "leaves::test_under_no_grad_a_leaf_may_change_its_shape_and_stays_a_leaf",
 )  # fmt: skip
 history(
     "base-becomes-leaf-alone",
-    "A tensor with views becomes a leaf without its views.",
+    "A tensor that becomes a leaf leaves its group, so its views are not views of the leaf.",
     "    if same_layout(x._array, history.base):\n        history.node = leaf",
     "    if same_layout(x._array, history.base):\n        x._history = None",
     "leaves::test_a_write_through_a_view_is_refused_if_the_base_became_a_leaf_after_the_view_was_made",
 )  # fmt: skip
 history(
     "part-becomes-leaf-with-its-group",
-    "A view of a part that becomes a leaf uses the whole group's memory.",
+    "If a view of a part of the memory becomes a leaf, the leaf becomes the value of the whole group.",
     "    if not covers(x._array, history.base):\n        x._history = None\n        return",
     "    if False:\n        return",
     "leaves::test_a_part_of_a_constant_may_become_a_separate_leaf",
 )  # fmt: skip
 history(
     "second-order-written-part-gets-everything",
-    "Second order: the gradient of a write gives the written part everything.",
+    "Second order: the derivative of a write for the old value is not 0 at the overwritten cells.",
     "        return region.split(u)[1]\n",
     "        return u\n",
     "backward_keeps_to_itself",
@@ -138,7 +138,7 @@ modes(
 )  # fmt: skip
 modes(
     "modes-of-all-threads",
-    "Grad mode and the policy are those of the whole process.",
+    "All threads of the process share one grad mode and one policy.",
     "class Modes(threading.local):",
     "class Modes:",
     "own_to_a_thread",

@@ -46,7 +46,7 @@ context(
 mutation(
     "minitensor/engine/autograd/outputs.py",
     "outputs-not-counted",
-    "Gradients of several outputs count as missing.",
+    "If a layer has several outputs, their gradients count as missing.",
     "    whole[part.count] = 1\n",
     "    whole[part.count] = 0\n",
     "py_layer::test_first_and_second_derivatives_agree_with_finite_differences",

@@ -43,7 +43,7 @@ mutation(
 mutation(
     "minitensor/engine/kernels/indexed.py",
     "added-from-the-wrong-element",
-    "Rows of a view are added at the start of its memory instead of its first element.",
+    "Rows are added from the lowest address of a view, which is not its first element if a stride is negative.",
     "inside = np.asarray((address_of(out) - address_of(line)) // out.itemsize)",
     "inside = np.asarray(0)",
     LARGE,
@@ -51,7 +51,7 @@ mutation(
 mutation(
     "minitensor/engine/operations/rules/on_arrays.py",
     "selection-by-bits-selects-0",
-    "A selection by bits selects 0 instead of the other number.",
+    "where(condition, 0, b), computed on the bits of b, selects 0 for b and b for 0.",
     "np.multiply(array.view(bits), np.logical_not(condition), out=chosen)",
     "np.multiply(array.view(bits), condition, out=chosen)",
     LARGE,

@@ -173,7 +173,7 @@ on_tensors(
 mutation(
     "minitensor/engine/operations/rules/on_arrays_along_axis.py",
     "every-assigned-value-gets-the-gradient",
-    "put_along_axis: all of several values assigned to one element get its gradient.",
+    "put_along_axis: if several values are assigned to one element, each of them gets its gradient.",
     "gradient = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))",
     "gradient = taken(g, flat)",
     "indexed_writes::test_the_gradient_agrees_with_central_differences",

@@ -33,14 +33,14 @@ keeping(
 )  # fmt: skip
 keeping(
     "alias-always-disjoint",
-    "An operand on the written storage counts as untouched.",
+    "An operand on the written storage counts as untouched, even if the write overlaps it.",
     "    if not touch(a, b):\n",
     "    if True:\n",
     "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
 keeping(
     "alias-version-off-by-one",
-    "An operand beside the written bytes is saved at the version before the write.",
+    "An operand on the written storage that the write does not overlap is saved at the version before the write.",
     "x._storage.version + 1",
     "x._storage.version",
     "alias_programs::test_the_gradient_is_right",
@@ -139,7 +139,7 @@ writing(
 )  # fmt: skip
 writing(
     "policy-of-the-save-decides",
-    "Bytes are preserved under every policy.",
+    'Bytes are preserved under "2.6" as under copy on write.',
     'preserves = modes.policy == "copy_on_write"',
     'preserves = modes.policy != "2.5"',
     "stale::test_the_error_names_the_lines_and_versions_of_save_and_write_and_two_remedies",

@@ -155,7 +155,7 @@ recording(
 mutation(
     "minitensor/memory/snapshots.py",
     "constants-are-no-leaves",
-    "A snapshot does not report a tensor without a gradient as a leaf.",
+    "A snapshot does not report a tensor that requires no gradient as a leaf.",
     '"is_leaf": node is None or (',
     '"is_leaf": (',
     "memory_snapshot::test_storages_are_named_after_gradients_attributes_list_items_and_given_names",

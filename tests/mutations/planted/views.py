@@ -34,7 +34,7 @@ regions(
 )  # fmt: skip
 regions(
     "offsets-of-a-view-used-in-column-order",
-    "The offsets of a view are used for a gradient in column order.",
+    "The offsets of a view, which are counted in C order, are used for a gradient in column order.",
     "if self.dense and g.flags.c_contiguous else None",
     "if self.dense else None",
     "part_gradients",
@@ -62,14 +62,14 @@ regions(
 )  # fmt: skip
 regions(
     "touching-dimensions-do-not-overlap",
-    "An array whose dimensions share one cell is said not to overlap itself.",
+    "overlaps_itself returns False for an array whose dimensions share exactly one cell.",
     "        if step <= reach:",
     "        if step < reach:",
     "views::test_a_cell_that_as_strided_shows_twice_gets_the_sum_of_both_gradients",
 )  # fmt: skip
 regions(
     "overlapping-view-covers-everything",
-    "A view that shows some cells twice, and does not show other cells, is said to show all cells.",
+    "covers returns True for a view that shows some cells twice and other cells not at all.",
     " and not overlaps_itself(view)",
     "",
     "savers",

@@ -161,7 +161,7 @@ mutation(
 mutation(
     "minitensor/engine/kernels/elementwise.py",
     "bias-scaled-when-it-should-not-be",
-    "scale multiplies its bias for every bias_after_scale.",
+    "scale multiplies its bias by the factor even if bias_after_scale is True.",
     "    if not bias_after_scale:\n        bias",
     "    if True:\n        bias",
     "operations::test_the_result_equals_that_of_numpy",

@@ -89,7 +89,7 @@ class Chapter:
         return sum(len(WORD.findall(line)) for line in lines if not line.startswith(("|", "#")))
 
     def section(self, title: str) -> str:
-        """Return the Markdown under a heading, up to the next one of level 1 or 2; empty without such a heading."""
+        """Return the Markdown under a heading, up to the next heading of level 1 or 2; "" if the heading is missing."""
         pattern = rf"^##+ {re.escape(title)}\s*$(.*?)(?=^##? |\Z)"
         found = re.search(pattern, self.prose, re.MULTILINE | re.DOTALL)
         return found.group(1).strip() if found else ""

@@ -39,9 +39,9 @@ def main() -> int:
         help="2.5, 2.6 or copy_on_write; or READS:WRITES[,WRITES...], one policy for statements that only read, and "
         "policies used in turn for statements that write. May be given several times; default: each of the three",
     )
-    parser.add_argument("--limit", type=int, help="that many programs, spread evenly, instead of all")
+    parser.add_argument("--limit", type=int, help="judge only this many programs, spread evenly over all")
     parser.add_argument("--only", type=int, help="judge only the program with this number")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--jobs", type=int, default=1, help="the number of processes")
     parser.add_argument("--record", type=Path, help="a JSON file to which the counts are added")
     chosen = parser.parse_args()
 

@@ -33,7 +33,7 @@ VIEWS = (
     "with mt.no_grad(): v = x[0]",  # a detached alias of a part
     "d = x.detach()",
     "d = v.detach()",
-    "d.stop_gradient = False",  # two tensors with separate histories on the same memory need gradients
+    "d.stop_gradient = False",  # then two tensors share memory and require gradients, with separate histories
     "x.t_()",  # changes only the strides
 )
 

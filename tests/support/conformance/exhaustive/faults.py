@@ -1,4 +1,4 @@
-"""References with one planted mistake each. The judge must notice each of them when it replaces the engine.
+"""References with one planted mistake each. If such a reference replaces the engine, the judge must notice the mistake.
 
 Every fault is a mistake that an engine could make. ``noticed_by`` is the kind of disagreement that it has to cause
 under the policies of ``plan``. If the judge misses a fault, it cannot find that mistake in the engine either.
