@@ -90,7 +90,7 @@ def test_long_and_unusual_programs_run(on_page):
 
 
 def test_integers_have_64_bits_except_those_that_numpy_creates(on_page):
-    """The page of the playground states this. The last line of the program prints the dtype that numpy chooses, int32."""
+    """The playground page states this. The last line of the program prints the dtype that numpy chooses, int32."""
     _, stages = on_page(ALIASES)
     ours = "mt.to_tensor([1]), mt.arange(3), mt.ones([2]).argmax(), mt.randint(0, 5, [2]), mt.ones([2]).argsort()"
     ours += ", torch.tensor([1]), torch.arange(2), torch.randint(5, (2,)), torch.ones(2).nonzero(), torch.full((1,), 2)"
