@@ -65,7 +65,7 @@ def cuda(x: Tensor, device_id: Any = None, blocking: bool = True) -> Tensor:
 
 
 def to(x: Tensor, *where: Any, device: Any = None, dtype: Any = None, blocking: bool | None = None) -> Tensor:
-    """Convert ``x`` to a device, a dtype, or both of tensor ``y``: ``x.to("gpu")``, ``x.to("float64")``, ``x.to(y)``.
+    """Convert ``x`` to a device, a dtype, or those of a tensor: ``x.to("gpu")``, ``x.to("float64")``, ``x.to(other)``.
 
     ``blocking`` is ignored.
 
