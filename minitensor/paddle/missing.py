@@ -33,7 +33,7 @@ LEFT_OUT_OF_BOTH = {
 }
 #: Names of Paddle that minitensor deliberately lacks, each with the reason or an alternative.
 NOT_HERE: dict[str, str] = {
-    "fluid": "it was Paddle's first interface, and was removed from Paddle, too",
+    "fluid": "it was Paddle's first interface, which Paddle itself has removed",
     **LEFT_OUT_OF_BOTH,
     **left_out_layers("D", "MultiHeadAttention"),
     **dict.fromkeys(("Model", "callbacks"), "write the loop over epochs and batches yourself"),
@@ -74,9 +74,10 @@ NOT_HERE: dict[str, str] = {
         "vision.transforms has functions for tensors: crop, hflip, normalize and others",
     ),
     **dict.fromkeys(
-        ("decorate", "spawn", "ParallelEnv", "DistributedBatchSampler"),
-        "distributed.init_parallel_env begins a program of several ranks; auto_cast casts for one",
+        ("spawn", "ParallelEnv", "DistributedBatchSampler"),
+        "start the ranks with mpiexec; each calls distributed.init_parallel_env() and reads its own part of the data",
     ),
+    "decorate": "there is no level O2: amp.auto_cast casts the operands of each operation, and parameters stay float32",
     "static": "there is no static graph: every operation runs when it is called",
 }
 

@@ -21,7 +21,7 @@ import minitensor as paddle
         (paddle, "matmul_", "the nearest name is 'matmul'"),
         (paddle, "exponential", "tensors have it, as `x.exponential_`"),
         (paddle, "exponential_", "tensors have it, as `x.exponential_`"),
-        (paddle, "fluid", "removed from Paddle, too"),
+        (paddle, "fluid", "which Paddle itself has removed$"),
         (paddle, "qqqqqq", "has no attribute 'qqqqqq'$"),
         (paddle, "svd", "has no attribute 'svd'$"),
         (paddle, "flops", "has no attribute 'flops': no function counts arithmetic operations$"),
