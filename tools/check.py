@@ -38,7 +38,7 @@ LATE = ("types",)  # takes half a minute of one core, so the tests start before 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser("python tools/check.py", description="Run the checks of the project in steps.")
-    parser.add_argument("steps", nargs="*", metavar="step", help=f"of {', '.join((*STEPS, TESTS))} (all)")
+    parser.add_argument("steps", nargs="*", metavar="step", help=f"one of {', '.join((*STEPS, TESTS))} (default: all)")
     parser.add_argument("--all", action="store_true", help="all tests, not only those that concern the changes")
     parser.add_argument("--no-tests", action="store_true", help="only the steps that do not run the code")
     chosen = parser.parse_args(arguments)

@@ -224,8 +224,9 @@ def faults(package: Package, code: str) -> Iterator[str]:
     catalogue = update(package, code)
     if catalogue.num_plurals > 1:
         yield (
-            f"{package.name}, {LOCALES[code]}: the language has {catalogue.num_plurals} plural forms. "
-            "`Language.template` and `plural` in shared/messages.js use one for each language other than English"
+            f"{package.name}, {LOCALES[code]}: the language has {catalogue.num_plurals} plural forms, but a "
+            "translation can have only one. Extend `Language.template` in memory_stage/messages/catalogues.py and "
+            "`plural` in memory_stage/web/js/shared/messages.js, so that they choose one of several forms"
         )
     for message in catalogue:
         if not message.id:

@@ -142,9 +142,14 @@ def tighten() -> None:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser("python tools/plain_pages.py", description="Check the language of the pages.")
-    parser.add_argument("paths", nargs="*", type=Path, help="pages to read against the target (the whole book)")
-    parser.add_argument("--figures", action="store_true", help="print the figures of each page")
-    parser.add_argument("--tighten", action="store_true", help="lower the limits to the figures of today")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        type=Path,
+        help="pages to compare with the target (default: compare all pages with their limits)",
+    )
+    parser.add_argument("--figures", action="store_true", help="only print the figures of each page")
+    parser.add_argument("--tighten", action="store_true", help="tighten the limits to the figures of today")
     chosen = parser.parse_args(arguments)
     if chosen.tighten:
         tighten()
