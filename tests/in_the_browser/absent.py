@@ -16,8 +16,8 @@ ABSENT = {
     "the digits come with scikit-learn": "needs scikit-learn's digits",
 }
 
-INT32 = "numpy converts Python's integers to int32, also in a program that calls numpy itself"
-PYTHON_313 = "fails under Python 3.13 outside of a browser, too"
+INT32 = "numpy itself converts Python's integers to int32 in a page"
+PYTHON_313 = "fails under Python 3.13, even outside of a browser"
 THREADS = "needs threads"
 ADDRESSES = "numpy has no such shape with addresses of 32 bits"
 SMALL_STACK = "Python's compiler overflows a page's small stack, which ends Python; the page reports this"

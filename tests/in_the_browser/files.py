@@ -16,7 +16,7 @@ CHECKOUT = "about files of the checkout, the book or the benchmarks"
 LEFT_OUT = {
     "tests/minitensor/conformance/test_an_operation_is_a_row.py": PROCESSES,
     "tests/minitensor/conformance/test_mutations.py": PROCESSES,
-    "tests/minitensor/conformance/test_programs.py": "random programs: run by number instead, so that they are counted",
+    "tests/minitensor/conformance/test_programs.py": "random programs, which the option --programs runs and counts",
     "tests/minitensor/engine/device/test_command_line_viewer.py": PROCESSES,
     "tests/minitensor/engine/device/test_cupy_device.py": "about CuPy",
     "tests/minitensor/engine/device/test_cupy_functions.py": "about CuPy",
