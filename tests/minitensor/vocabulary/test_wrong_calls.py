@@ -143,7 +143,7 @@ assert state.changed(before) == "random state"
     assert done.returncode == 0, done.stderr
 
 
-def test_batch_norm_in_pytorch_refuses_integers():
+def test_batch_norm_under_the_names_of_pytorch_refuses_integers():
     """Without this check, the result would be nan of dtype float64."""
     with pytest.raises(NotImplementedError, match="\"batch_norm\" not implemented for 'Long'"):
         torch.nn.BatchNorm2d(2)(torch.ones(1, 2, 2, 2).long())

@@ -211,7 +211,7 @@ backward(
     "backward_keeps_to_itself",
 )  # fmt: skip
 second(
-    "second-order-hooks-skipped",
+    "second-order-hook-results-ignored",
     "Under create_graph the gradients that hooks return are ignored.",
     "            g = as_engine_tensor(g if answer is None else answer)",
     "            g = as_engine_tensor(g)",

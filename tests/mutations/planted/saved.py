@@ -138,8 +138,8 @@ writing(
     "savers",
 )  # fmt: skip
 writing(
-    "policy-of-the-save-decides",
-    'Bytes are preserved under "2.6" as under copy on write.',
+    "bytes-preserved-without-copy-on-write",
+    'Bytes are preserved under the policy "2.6", as under copy on write.',
     'preserves = modes.policy == "copy_on_write"',
     'preserves = modes.policy != "2.5"',
     "stale::test_the_error_names_the_lines_and_versions_of_save_and_write_and_two_remedies",
