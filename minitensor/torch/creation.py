@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.creation import making as engine
 from minitensor.engine.creation.from_data import MOST_DIMENSIONS, array_of
 from minitensor.engine.device.places import current, device_named
-from minitensor.engine.dtypes import DTYPES, FLOATS, is_supported
+from minitensor.engine.dtypes import DTYPES, FLOATS, is_supported, promoted
 from minitensor.engine.kernels.numbers import stored
 from minitensor.engine.operations.operands import NUMBERS
 from minitensor.engine.sharing import dlpack
@@ -71,7 +72,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 
     Args:
         dtype: by default the dtype of ``data`` if it is an array or a tensor, else float32, int64 or bool by the kind
-            of the numbers.
+            of the numbers. Arrays and NumPy's numbers in a list keep their dtype, or the list gets the promoted dtype.
 
     Raises:
         ValueError: if the lists differ in length.
@@ -87,7 +88,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         )
     if isinstance(data, (list, tuple)):
         _check_items(data)
-        wanted = _dtype_of_first(data) if wanted is None else wanted
+        wanted = _promoted_dtype(data) if wanted is None else wanted
     try:
         array = array_of(data, wanted)
         if isinstance(data, (BaseTensor, np.ndarray)):
@@ -122,14 +123,34 @@ def _check_items(data: Any, dim: int = 1) -> None:
             _check_items(item, dim + 1)
 
 
-def _dtype_of_first(data: Any) -> np.dtype | None:
-    """Return the dtype of the first number in nested lists if that is a NumPy number, else None.
+def _promoted_dtype(data: Any) -> np.dtype | None:
+    """Return the dtype to which PyTorch promotes the items of nested lists.
 
-    PyTorch gives this dtype to the tensor.
+    None stands for the default of Python's numbers, and for items that no tensor holds.
     """
-    while isinstance(data, (list, tuple)) and data:
-        data = data[0]
-    return data.dtype if isinstance(data, np.generic) and is_supported(data.dtype) else None
+    dtypes: set[Any] = set()
+    _collect_dtypes(data, dtypes)
+    if not all(isinstance(each, np.dtype) and is_supported(each) for each in dtypes):
+        return None
+    return functools.reduce(promoted, dtypes) if dtypes else None
+
+
+#: The dtypes of Python's numbers in lists.
+_OF_PYTHON = {bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np.float32)}
+
+
+def _collect_dtypes(data: Any, dtypes: set[Any]) -> None:
+    """Add the dtypes of all items of nested lists to ``dtypes``; None for an item without one."""
+    kinds = set(map(type, data))
+    if kinds <= _OF_PYTHON.keys():  # the usual case, without a look at each number
+        dtypes.update(_OF_PYTHON[kind] for kind in kinds)
+        return
+    for item in data:
+        if isinstance(item, (list, tuple)):
+            _collect_dtypes(item, dtypes)
+        else:
+            array = item._array if isinstance(item, BaseTensor) else item
+            dtypes.add(_OF_PYTHON.get(type(item)) or getattr(array, "dtype", None))
 
 
 def _ragged_error(data: Any, dim: int = 0) -> ValueError:

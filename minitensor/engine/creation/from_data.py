@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def _default_dtype(op: str, data: Any, array: np.ndarray, plain: bool) -> np.dty
     """Return the default dtype for ``array``. ``plain`` is true if the array was made from Python numbers."""
     if plain and array.dtype == np.float64:
         return float32.numpy
-    if plain and array.dtype.kind == "i":
+    if plain and array.dtype.kind == "i" and array.itemsize >= 4:  # lists of int8 or int16 keep their dtype in Paddle
         return np.dtype(np.int64)
     if not is_supported(array.dtype):
         raise TypeError(
@@ -64,17 +65,16 @@ def _default_dtype(op: str, data: Any, array: np.ndarray, plain: bool) -> np.dty
 
 
 def _has_big_integer(array: np.ndarray, data: Any) -> bool:
-    """True if the data contain an integer beyond int64, so that numpy chose another dtype for the array."""
-    if array.dtype.kind == "u":
-        return True
+    """True if all numbers are integers and one is beyond int64, so that numpy chose another dtype for the array."""
     if array.dtype.kind == "O":
         return all(isinstance(item, int) for item in array.ravel())
-    if array.dtype.kind != "f" or array.size == 0 or not np.abs(array).max() >= 2.0**63:
+    if array.dtype.kind not in "uf" or array.size == 0 or not np.abs(array).max() >= 2.0**63:
         return False
-    return not any(isinstance(item, (float, np.floating)) for item in _leaves(data))
+    return all(isinstance(item, int) or getattr(item, "dtype", array.dtype).kind in "iu" for item in _leaves(data))
 
 
-def _leaves(data: Any) -> Any:
+def _leaves(data: Any) -> Iterator[Any]:
+    """Yield the items of nested lists that are no lists themselves: numbers, arrays, tensors."""
     for item in data if isinstance(data, (list, tuple)) else [data]:
         if isinstance(item, (list, tuple)):
             yield from _leaves(item)

@@ -94,12 +94,16 @@ def _to_nearest(a: Array, out: Array) -> Array:
 def _round_whole(a: Array, decimals: int, out: Array | None) -> Array:
     if decimals >= 0:
         return np.positive(a, out=out)
-    if decimals < -np.iinfo(a.dtype).bits * 3 // 10:
+    largest = np.iinfo(a.dtype).max
+    if decimals < -20 or 10**-decimals // 2 > largest:
         return np.multiply(a, a.dtype.type(0), out=out)
-    power = a.dtype.type(10**-decimals)
-    rest = np.fmod(a, power)
-    up = np.abs(rest) >= power // 2
-    return np.add(a - rest, np.sign(a) * power * up, out=out)
+    power, sign = 10**-decimals, np.sign(a)
+    rest = a if power > largest else np.fmod(a, a.dtype.type(power))
+    half = sign * a.dtype.type(power // 2)
+    away = np.where(sign < 0, rest <= half, rest >= half)
+    # A rounded number that does not fit into the dtype wraps around, as in all integer arithmetic.
+    step = np.uint64(power).astype(a.dtype)
+    return np.add(a - rest, sign * step * away, out=out)
 
 
 # ---------- division with a remainder ----------

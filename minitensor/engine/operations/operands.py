@@ -63,7 +63,8 @@ def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> 
     tensor._array.flags.writeable = False
     if gpu is not None:
         tensor._array = tensor._array[()]
-    if value != 0 or type(value) is int:  # 0.0 and -0.0 would have the same key in the cache
+    # 0.0 and -0.0 would have the same key in the cache. A class of the program may define equality in any way.
+    if key[1].__module__ in ("builtins", "numpy") and (value != 0 or type(value) is int):
         cache = _constants if gpu is None else _gpu_constants
         if len(cache) >= 256:
             cache.clear()

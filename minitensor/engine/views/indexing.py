@@ -242,8 +242,9 @@ def copy_(x: Tensor, other: Any, blocking: bool = True) -> Tensor:
 
 def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
     """Write ``value`` into ``x`` at ``index``; ``op`` is the name that errors and events show."""
-    plain, advanced, target, pick = _select(op, x, index)
+    # Convert the value first: code of the program that runs for it, such as `__array__`, may give `x` another memory.
     _, y = as_operands_in_place(op, 0, x, storable_number(op, value, x._array.dtype))
+    plain, advanced, target, pick = _select(op, x, index)
     both = x._array, y._array
     if not (type(both[0]) is type(both[1]) is np.ndarray) and on_several_devices(both):
         raise devices_differ(op, both)

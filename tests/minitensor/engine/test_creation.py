@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array as python_arrays
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,14 @@ from minitensor.engine.core.tensor_type import blanks
         (np.int32(2), "int32", 2),
         (np.bool_(True), "bool", True),
         ([np.array([1.0]), np.array([2.0])], "float32", [[1], [2]]),
+        ([np.array([1e30]), np.array([float("inf")])], "float32", [[np.float32(1e30).item()], [float("inf")]]),
+        ([mt.full([], float("inf")), 1], "float32", [float("inf"), 1]),
+        (python_arrays.array("d", [1e30]), "float32", [np.float32(1e30).item()]),
+        ([np.uint8(200), np.uint8(3)], "uint8", [200, 3]),
+        ([np.array([200], np.uint8), np.array([3], np.uint8)], "uint8", [[200], [3]]),
+        ([mt.full([1], 200, "uint8")], "uint8", [[200]]),
+        ([np.array([2], np.int16)], "int16", [[2]]),
+        ([np.array([2], np.int32)], "int64", [[2]]),
         (float("nan"), "float32", None),
         ([float("inf"), -1.0], "float32", [float("inf"), -1]),
         (-(2**63), "int64", -(2**63)),
@@ -60,6 +69,36 @@ def test_to_tensor_copies_tensors_and_lists_of_tensors_without_their_history():
 def test_to_tensor_of_a_tensor_keeps_its_dtype():
     assert mt.to_tensor(mt.ones([2], "float64")).dtype == "float64"
     assert mt.to_tensor(mt.ones([2], "int32")).dtype == "int32"
+
+
+#: Items of a list, and the dtype that PyTorch 2.13 gives a tensor of them.
+MIXED_ITEMS = [
+    ([1, np.uint8(1)], "int64"),
+    ([np.uint8(1), 1], "int64"),
+    ([np.uint8(1), 2.5], "float32"),
+    ([np.uint8(1), np.int8(1)], "int16"),
+    ([np.float16(1), 2.5], "float32"),
+    ([1, np.float16(1)], "float16"),
+    ([2.5, np.float64(1)], "float64"),
+    ([[np.float32(1)], [np.float64(2)]], "float64"),
+    ([np.int64(2**40), np.float32(1)], "float32"),
+    ([True, np.int8(1)], "int8"),
+    ([np.array([1, 2], np.int32)], "int32"),
+    ([np.array([1.0, 2.0])], "float64"),
+    ([np.array([200, 1], np.uint8), [1, 300]], "int64"),
+    ([np.array([200, 1], np.uint8), np.array([1, 300], np.int16)], "int16"),
+    ([torch.tensor(float("inf"))], "float32"),
+    ([torch.tensor(1, dtype=torch.int8)], "int8"),
+    ([torch.tensor(1, dtype=torch.int8), 2.5], "float32"),
+    ([[], []], "float32"),
+]
+
+
+@pytest.mark.parametrize("data, dtype", MIXED_ITEMS, ids=str)
+def test_a_list_for_torch_tensor_gets_the_promoted_dtype_of_its_items(data, dtype: str):
+    x = torch.tensor(data)
+    assert x.dtype == getattr(torch, dtype)
+    assert x.tolist() == np.array(data, dtype).tolist()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "bool"])

@@ -107,6 +107,20 @@ def test_round_counts_negative_decimals_before_the_decimal_point():
     expect_named(lambda: x.round(0.5), "decimals", "0.5")
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+def test_integers_are_rounded_to_powers_of_ten_beyond_their_dtype(dtype: str):
+    limits = np.iinfo(dtype)
+    numbers = [0, 1, 49, 50, 51, 99, limits.max, limits.max // 2, limits.min, limits.min // 2]
+    x = mt.to_tensor(np.array(numbers, dtype))
+    for digits in range(1, 23):
+        power = 10**digits
+        exact = [(abs(n) + power // 2) // power * power * (-1 if n < 0 else 1) for n in numbers]
+        found = [x.round(-digits), x.clone().round_(-digits)]
+        for rounded in found:
+            for got, want in zip(rounded.tolist(), exact, strict=True):
+                assert got % 2**limits.bits == want % 2**limits.bits  # a number beyond the dtype wraps around
+
+
 def test_the_largest_number_below_a_half_is_rounded_to_zero():
     below = {"float32": 0.49999997, "float64": 0.49999999999999994}
     for dtype, half in below.items():

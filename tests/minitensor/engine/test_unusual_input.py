@@ -101,3 +101,36 @@ def test_negative_steps_are_accepted():
 def test_a_length_in_a_shape_may_be_a_bool_or_a_numpy_integer():
     assert mt.zeros([np.int64(2), True]).shape == [2, 1]
     assert X.reshape([np.int32(3), -1]).shape == [3, 2]
+
+
+def test_numbers_of_a_class_with_another_equality_are_told_apart():
+    class Rounded(float):
+        """A number that is equal to all numbers nearby."""
+
+        def __eq__(self, other: object) -> bool:
+            return abs(float(self) - float(other)) < 0.5
+
+        def __hash__(self) -> int:
+            return 0
+
+    for number in (2.0, 2.25):
+        assert (X * Rounded(number)).tolist() == (X * number).tolist()
+        assert X.clone().add_(Rounded(number)).tolist() == (X + number).tolist()
+
+
+@pytest.mark.parametrize("change", ["cast_('int64')", "resize_([8])", "set_(other)", "reshape_([2, 2])", "add_(1.0)"])
+def test_a_value_that_changes_the_target_while_it_is_converted_is_written_into_the_new_target(change: str):
+    other = mt.to_tensor([5.0, 6.0])
+    x = mt.to_tensor([1.0, 2.0, 3.0, 4.0])
+    before = x[:]
+    storage = x._storage
+
+    class Value:
+        def __array__(self, dtype=None, copy=None):
+            if x._storage is storage and x.tolist() == [1, 2, 3, 4] and x.dtype == "float32":
+                eval(f"x.{change}", {"x": x, "other": other})
+            return np.array([9.0])
+
+    x[..., 0:1] = [Value()]
+    assert x.flatten()[0].item() == 9
+    assert x._storage is storage or before.tolist() == [1, 2, 3, 4]
