@@ -6,13 +6,17 @@ import contextlib
 import json
 import textwrap
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import memory_stage.explanation
 import minitensor as mt
+from memory_stage.api import run_and_release
 from memory_stage.explanation.minitensor import Report, ReportRow, Verdict
 from memory_stage.explanation.minitensor.listener import Listener
+from memory_stage.explanation.step_reporter import StepReporter
 from minitensor import torch
 from minitensor.engine import events
 from minitensor.engine.events import listening, watch
@@ -453,10 +457,6 @@ def test_a_report_survives_json_unchanged(policy):
 
 
 def test_the_schema_has_every_verdict_and_every_field():
-    from pathlib import Path
-
-    import memory_stage.explanation.minitensor
-
     path = Path(memory_stage.explanation.__file__).with_name("report.schema.json")
     schema = json.loads(path.read_text(encoding="utf-8"))
     assert schema["$defs"]["verdict"]["enum"] == [verdict.word for verdict in Verdict]
@@ -466,6 +466,21 @@ def test_the_schema_has_every_verdict_and_every_field():
         assert set(value) == set(schema["$defs"][name]["required"]) == set(schema["$defs"][name]["properties"])
     assert set(data) == set(schema["required"])
     assert set(data["totals"]) == set(schema["properties"]["totals"]["required"])
+
+
+def test_reports_from_events_and_from_recorded_steps_fit_the_schema():
+    """Reports on programs of PyTorch and Paddle are made from recorded steps."""
+    import jsonschema
+
+    path = Path(memory_stage.explanation.__file__).with_name("report.schema.json")
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    jsonschema.validate(mt.explain(program_of_many, catch=True).to_dict(), schema)
+    reporter = StepReporter()
+    program = "x = torch.ones(3, requires_grad=True)\ny = x.exp()\ny.add_(1.0)\ny.sum().backward()\n"
+    done = run_and_release(program, {"torch": torch}, on_step=reporter.on_step)
+    data = reporter.report(done.variant).to_dict()
+    assert [(row["op"], row["verdict"]) for row in data["rows"]] == [("add_", "stale"), ("backward", "raises")]
+    jsonschema.validate(data, schema)
 
 
 def test_a_loop_is_one_row_in_text_and_many_in_data():
@@ -730,10 +745,6 @@ def test_an_operation_that_replaces_a_storage_is_not_reported_as_a_change_of_sha
 
 
 def test_no_module_of_explain_uses_f_locals():
-    from pathlib import Path
-
-    import memory_stage.explanation.minitensor
-
     texts = [
         path.read_text(encoding="utf-8")
         for path in Path(memory_stage.explanation.minitensor.__file__).parent.glob("*.py")
