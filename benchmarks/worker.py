@@ -26,7 +26,15 @@ def seconds(subject: Any, library: str, *part: str) -> dict[str, float]:
 
 
 def peaks(subject: Any, library: str) -> dict[str, float]:
-    """Return ``NAME, peak`` from the operating system, ``NAME, peak traced``, and ``NAME, result`` after some steps."""
+    """Return figures of each program that ``subject.PEAKS`` names.
+
+    Returns:
+        For a program called NAME, up to three figures:
+
+        * ``"NAME, peak"``: its peak bytes as the operating system measures them; absent if the system has no peak.
+        * ``"NAME, peak traced"``: its peak bytes as Python traces them; only for minitensor and numpy.
+        * ``"NAME, result"``: the number that its last of ``subject.STEPS`` calls returned; absent without ``STEPS``.
+    """
     figures: dict[str, float | None] = {}
     programs = subject.PROGRAMS[library]()
     if library == "minitensor":

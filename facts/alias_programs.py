@@ -2,7 +2,9 @@
 
 python facts/alias_programs.py      in an environment that has torch
 
-If lines of a program have a second spelling, the program runs in both spellings: `as written` and `as accepted`.
+If PyTorch refuses a line, the generator also knows a spelling of it that PyTorch accepts. A program with such a line
+runs with the written lines (`as written`) and with the accepted spellings (`as accepted`). The second result is
+recorded only if it differs from the first.
 """
 
 from __future__ import annotations

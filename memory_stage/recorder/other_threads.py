@@ -20,7 +20,7 @@ class OtherThreads:
         self._engine = engine
         self._ledger = ledger
         self._queue: deque[Callable[[], None]] = deque()
-        self._made: set[Key] = set()  # keys of storages that were freed before their allocation was applied
+        self._freed_early: set[Key] = set()  # keys of storages that were freed before their allocation was applied
 
     def add(self, event: Event) -> None:
         """Append an event of the engine. The queue stores only keys and weak references."""
@@ -50,7 +50,7 @@ class OtherThreads:
     def _alloc(self, key: Key, alive: Callable[[], Any]) -> None:
         storage = alive()
         if storage is None:
-            self._made.add(key)
+            self._freed_early.add(key)
         elif not self._ledger.storages.is_registered(storage):
             self._ledger.alloc_on_other_thread(storage)
 
@@ -58,11 +58,11 @@ class OtherThreads:
         storages = self._ledger.storages
         if key in storages.entries:
             self._ledger.free_key(key)
-        elif key in self._made:
-            self._made.discard(key)
+        elif key in self._freed_early:
+            self._freed_early.discard(key)
         else:
             storages.free_other(size, on_gpu)
 
 
 def _ignore(ref: Any) -> None:
-    """Do nothing when a storage is freed, because the engine emits an event."""
+    """Do nothing when a storage is freed, because the engine reports it with the event ``Free``."""

@@ -32,7 +32,7 @@ class Script:
             ) from error
         self._lock = threading.Lock()
         self._context = MiniRacer()
-        # If the interpreter's shutdown closes V8 instead, V8 and its thread wait for each other forever.
+        # Close V8 at exit. If the interpreter's shutdown closed V8, V8 and its thread would wait for each other.
         atexit.register(self._context.close)
         self._context.eval(source)
         self._context.eval(f"const call = (name, args) => {name}[name](...JSON.parse(args));")

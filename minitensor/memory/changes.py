@@ -35,8 +35,9 @@ class MemoryChange(NamedTuple):
 def change_of(event: events.Event) -> MemoryChange | None:
     """Return the change of allocated bytes that ``event`` reports; None if it reports none.
 
-    On the host, the allocated bytes are those of storages and of gradients in flight, which backward has computed and
-    not passed on yet, and which have no storage. On a GPU, the allocated bytes are those of the allocator's blocks.
+    On the host, the allocated bytes are those of storages and of gradients in flight. Backward has computed such a
+    gradient and not passed it on yet, and the gradient has no storage. On a GPU, the allocated bytes are those of the
+    allocator's blocks.
     """
     match event:
         case events.StorageCreated(storage) | events.StorageReleased(storage):
@@ -105,15 +106,15 @@ class NewNodes:
     """Find the nodes that operations record, in the sequence of events.
 
     Some operations emit the event of a new tensor before they record its node. At the next event, :meth:`late` examines
-    that tensor again. Until then, only a weak reference to the tensor is stored. Both methods return a list of at most
-    one pair: the node, and the value ``where`` that :meth:`on_event` got with the tensor's event.
+    that tensor again. Until then, only a weak reference to the tensor is stored. Both methods return an empty list or a
+    list of one pair: the node, and the value ``where`` that :meth:`on_event` got with the tensor's event.
     """
 
     def __init__(self) -> None:
         self._late: tuple[weakref.ref[Tensor], Any] | None = None
 
     def late(self, event: events.Event | None = None) -> list[tuple[Node, Any]]:
-        """Return the node that was recorded between the previous event and ``event`` (None: since the last event)."""
+        """Return the node that was recorded since the previous event and, if ``event`` is given, before it."""
         if self._late is None:
             return []
         (link, where), self._late = self._late, None

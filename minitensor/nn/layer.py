@@ -140,7 +140,7 @@ class Layer:
         return parameter
 
     def add_parameter(self, name: str, parameter: Parameter | None) -> Parameter | None:
-        """Register a parameter under ``name``. None reserves the name of a parameter that this layer does not have."""
+        """Register a parameter as the attribute ``name``. If ``parameter`` is None, the attribute is None."""
         checks.text("add_parameter", "name", name)
         if parameter is not None and not isinstance(parameter, Parameter):
             raise TypeError(
@@ -257,7 +257,7 @@ class Layer:
     def set_state_dict(
         self, state_dict: Mapping[str, Any], use_structured_name: bool = True
     ) -> tuple[list[str], list[str]]:
-        """Load values with ``set_value``, in one versioned write each. Nothing is written if a value does not fit.
+        """Load each value with ``set_value``, which is one versioned write. If a value does not fit, write nothing.
 
         Args:
             state_dict: tensors or arrays by path. A missing path causes a warning.

@@ -28,7 +28,7 @@ class LRScheduler:
     def __init__(self, learning_rate: float = 0.1, last_epoch: int = -1) -> None:
         if isinstance(learning_rate, bool) or not isinstance(learning_rate, (int, float)) or not learning_rate >= 0:
             raise ValueError(
-                f"{type(self).__name__}: learning_rate must be a number from 0 on, not {shown(learning_rate)}"
+                f"{type(self).__name__}: learning_rate must be a number of at least 0, not {shown(learning_rate)}"
             )
         self.base_lr = float(number(type(self).__name__, "learning_rate", learning_rate))
         self.last_epoch = checks.integer(type(self).__name__, "last_epoch", last_epoch)

@@ -77,7 +77,7 @@ class Optimizer:
             raise TypeError(f"{self._name}: {name} must be a number, not {shown(given)}")
         if not (given >= 0 and (below is None or given < below)):
             raise ValueError(
-                f"{self._name}: {name} must be a number from 0 on{'' if below is None else f', below {below}'}, "
+                f"{self._name}: {name} must be at least 0{'' if below is None else f' and less than {below}'}, "
                 f"not {shown(given)}"
             )
         return float(number(self._name, name, given))

@@ -35,11 +35,11 @@ class Spelling:
         prologue: the first statements of the function. ``{_}`` becomes "_" in the in-place form, and "" in the normal.
         renamed: maps the row's names of operands and arguments to PyTorch's.
         out: True if the normal function has a keyword ``out``.
-        found: the namespaces that contain the function. ``Tensor`` and ``Tensor_`` mean the normal and the in-place
-            method, ``torch`` and ``torch_`` the two functions of the module ``torch``, ``F`` and ``F_`` the two
-            functions of nn.functional. With ``F``, the normal function has a keyword ``inplace``; with ``f``, it is in
-            nn.functional without this keyword. A single in-place name, such as ``abs_``, adds only that name to the
-            module ``torch``.
+        found: words for the places of the function: ``Tensor`` for the methods of tensors, ``torch`` for the module
+            ``torch``, ``F`` for nn.functional. A word means that the place contains the normal function; with "_" at
+            its end, such as ``Tensor_``, that the place contains the in-place function. With ``F``, the normal function
+            has a keyword ``inplace``; with ``f``, it is in nn.functional without this keyword. A single in-place name,
+            such as ``abs_``, adds only that name to the module ``torch``.
         grad_name: the name of ``grad_fn``, or a function that takes the node and returns the name. If it is None, the
             name is made from the row's name.
     """
@@ -274,9 +274,9 @@ spell("softmax", "softmax", "input, dim, dtype=None", found="Tensor torch",
 
 # ---------- networks ----------
 
-# As in PyTorch, a gradient that autograd records (`create_graph=True`) depends on the saved tensors, but its derivative
-# with respect to them is 0. Comparisons with nan are false. Therefore these functions have the slope 1 at nan, except
-# `leaky_relu`, which has `negative_slope`.
+# As in PyTorch, if backward is recorded (`create_graph=True`), the graph connects the gradients of these functions with
+# the tensors that they saved, although the derivative with respect to the saved tensors is 0. Comparisons with nan are
+# false. Therefore these functions have the slope 1 at nan, except `leaky_relu`, which has `negative_slope`.
 spell("relu", found=f"{_ALSO_IN_PLACE} F F_", rules={"x": "with_no_slope(where(out <= 0, 0, g), out)"})
 spell("relu6", "relu6", "input", out=False, found="F", grad_name="HardtanhBackward0",
       marks={"outside": "at_or_beyond_bounds(x, 0, 6)"}, rules={"x": "where(outside, 0, g)"})  # fmt: skip
@@ -312,33 +312,35 @@ spell("fill_diagonal", "fill_diagonal", "input, fill_value, wrap=False", renamed
 
 
 def _index(name: str, stores: str = "", how: str = "storable", index: str = "index") -> str:
-    """Return a prologue that checks ``index``. If ``stores`` names two operands, it converts them with ``how``."""
+    """Return a prologue that checks ``index`` and, if ``stores`` names two operands, converts these with ``how``."""
     text = f"{index} = as_index('{name}{{_}}', index)"
     return text if not stores else f"{text}\n{stores} = {how}('{name}{{_}}', {stores})"
 
 
 _EXACT = "broadcast = False"
-_SCATTERED = "{0} any, {1} with as many dimensions, none longer than in {2}; {2} has the dtype of {0}"
+_SCATTERED = (
+    "{0} any, {1} with as many dimensions as {0}, of which none is longer than in {2}; {2} has the dtype of {0}"
+)
 
 spell("index_select", "index_select", "input, dim, index", prologue=_index("index_select"))
 spell("index_add", "index_add", "input, dim, index, source", keywords="alpha=1", renamed={"value": "source"},
-      takes="x any, index [n], value as x with length n along axis, and of the dtype of x", promote=(),
+      takes="x any, index [n], value shaped as x except for length n along axis, and of the dtype of x", promote=(),
       prologue=_index("index_add", "x, value", "same_dtype"))  # fmt: skip
 spell("index_fill", "index_fill", "input, dim, index, value", prologue=_index("index_fill", "x, value"), out=False)
 spell("gather", "take_along_axis", "input, dim, index", gives="the shape of indices",
       prologue=f"{_index('gather', index='indices')}\n{_EXACT}",
-      doc="The elements of arr that indices lists along axis.",
+      doc="The elements of arr at the positions along axis that indices contains.",
       grad_name="GatherBackward0")  # fmt: skip
 spell("take_along_dim", "take_along_axis", "input, indices, dim=None", renamed={"indices": "indices"},
-      doc="The elements of arr that indices lists along axis; both are broadcast along all other dimensions. "
-      "If axis is None, indices lists elements of the flattened arr.",
+      doc="The elements of arr at the positions along axis that indices contains; both are broadcast along all other "
+      "dimensions. If axis is None, indices contains positions in the flattened arr.",
       prologue="indices = as_index('take_along_dim', indices)\nbroadcast = True\n"
       "arr, indices, axis = flat_without_dim('take_along_dim', arr, indices, axis)",
       grad_name="GatherBackward0")  # fmt: skip
 spell("scatter", "put_along_axis", "input, dim, index, src", renamed={"values": "src"},
       takes=_SCATTERED.format("arr", "indices", "values"),
-      doc="arr, with values at the elements that indices lists along axis; if an element is listed more than once, the "
-      "last value remains.",
+      doc="arr, with values at the positions along axis that indices contains; of several values for one position, the "
+      "last remains.",
       prologue=f"need_same_ndim('scatter', index, src)\n"
             f"{_index('scatter', 'arr, values', 'same_dtype', 'indices')}\n{_EXACT}",
       grad_name="ScatterBackward0")  # fmt: skip

@@ -198,7 +198,7 @@ def _blend(out: Any, other: Any, factor: float) -> Any:
 
 def _check_factor(op: str, name: str, factor: Any) -> None:
     if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 0 <= factor < math.inf:
-        raise ValueError(f"{op}: {name} must be a number from 0 on, not {shown(factor)}")
+        raise ValueError(f"{op}: {name} must be a finite number of at least 0, not {shown(factor)}")
 
 
 # ---------- normalization ----------

@@ -27,7 +27,7 @@ def test_a_program_returns_the_answer_that_is_written_beside_it(claim, proof):
 
 
 @pytest.mark.parametrize("claim, proof", RECORDED, ids=lambda value: value if isinstance(value, str) else "")
-def test_a_recorded_answer_is_in_the_record_for_every_library_of_its_claim(claim, proof):
+def test_the_record_has_an_answer_for_every_library_that_a_claim_names(claim, proof):
     assert len(tables.answers(ROOT, proof)) == len(proof["of"]) > 0
 
 

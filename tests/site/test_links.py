@@ -81,7 +81,7 @@ def test_the_preview_picture_of_the_book_exists(book):
 
 
 def test_each_chapter_with_a_stage_has_a_card_if_the_address_is_known(book, tmp_path):
-    """If the address of the book is known, a page names the card of the book, which a card of the chapter replaces."""
+    """The build names the book's card in every page. In a chapter with a stage, the chapter's own card replaces it."""
     head = '<meta property="og:image" content="https://example.org/_static/card.png">\n'
     head += '<meta property="og:image:alt" content="the book">\n</head>'
     (tmp_path / "chapters").mkdir()
@@ -91,8 +91,9 @@ def test_each_chapter_with_a_stage_has_a_card_if_the_address_is_known(book, tmp_
         text = (book / "chapters" / f"{name}.html").read_text(encoding="utf-8")
         text = text.replace("</head>", head) if found else text
         (tmp_path / "chapters" / f"{name}.html").write_text(text, encoding="utf-8")
-    with ThreadPoolExecutor() as beside_the_tests_browser:
-        count = beside_the_tests_browser.submit(card.add_chapter_cards, tmp_path).result()
+    # A thread can start Playwright only once, and the browser of the tests may have started it in this thread.
+    with ThreadPoolExecutor() as other_thread:
+        count = other_thread.submit(card.add_chapter_cards, tmp_path).result()
     assert count == 2  # one page knows no address, one has no stage
     drawn = {path.stem: path.read_bytes() for path in (tmp_path / "_static" / "cards").iterdir()}
     assert set(drawn) == {"03_views", "04_aliases"} and len(set(drawn.values())) == 2

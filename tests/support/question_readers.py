@@ -24,9 +24,7 @@ from tools.build import ROOT
 from tools.question_bank import AnswerOption, BankQuestion, ContentBlock
 
 COMMAND = shutil.which("onyx2moodle")
-needs_readers = pytest.mark.skipif(
-    COMMAND is None, reason="no environment for class is on the path; see tools/peers.py"
-)
+needs_readers = pytest.mark.skipif(COMMAND is None, reason="onyx2moodle is not installed; see tools/peers.py")
 
 
 def read(bank: Path, work: Path) -> subprocess.CompletedProcess[str]:
@@ -105,7 +103,7 @@ def _plain(blocks: list[ContentBlock]) -> str:
 
 
 def _unescaped(blocks: list[ContentBlock]) -> str:
-    """Return the HTML of blocks without entities, which moodle-xml-parser replaces in a text."""
+    """Return the HTML of blocks with every entity replaced by its character, as moodle-xml-parser does."""
     return _squeezed(html.unescape("".join(ET.tostring(block.element, encoding="unicode") for block in blocks)))
 
 

@@ -1,4 +1,4 @@
-"""Test the pieces of a page that slides show, on a page of one stage and one exercise."""
+"""Test which pieces of a page are put on slides, with a page that has one stage and one exercise."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_an_exercise_without_code_is_an_error():
         page(TEXT).exercise("Windows")
 
 
-def test_the_text_of_a_stage_ends_with_the_last_step_that_it_names():
+def test_the_text_of_a_stage_ends_with_the_last_paragraph_that_names_one_of_its_steps():
     mark = '<span class="step-mark" data-stage="A view">line 1</span>'
     text = f"<p>One.</p><noscript></noscript><p>{mark} Two.</p><p>Three.</p>"
     paragraphs = page("<p>Zero.</p>", f"<div>{STAGE}</div>", text).paragraphs_of("A view")

@@ -129,7 +129,7 @@ def _for_copy(facts: Facts) -> Text:
         if saves > 0:
             parts.append(
                 message(
-                    "`{operation}` keeps its input without a copy; its result takes {size}, {more} more than the copy.",
+                    "`{operation}` needs no copy of its input; its result takes {size}, {more} more than the copy.",
                     operation=twin,
                     size=size,
                     more=bytes_message(saves),
@@ -138,7 +138,7 @@ def _for_copy(facts: Facts) -> Text:
         else:
             parts.append(
                 message(
-                    "`{operation}` keeps its input without a copy; its result takes {size}: writing in place saves no "
+                    "`{operation}` needs no copy of its input, and its result takes {size}. Writing in place saves no "
                     "memory here.",
                     operation=twin,
                     size=size,

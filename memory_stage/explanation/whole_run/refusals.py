@@ -76,7 +76,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 
 
 def _line_inside(error_text: str) -> ProgramLine | None:
-    """Return the innermost line of the program in the message of an error; None if the message has no traceback."""
+    """Return the program's innermost line in the traceback that an error's message contains; None if it has none."""
     for file, number, function in _INSIDE.findall(error_text):
         if not is_library_file(file) and not file.startswith(_PACKAGE) and os.path.exists(file):
             return ProgramLine(file, int(number), function)
@@ -119,7 +119,8 @@ def _fix_integers(refused: RefusedStatement) -> list[Fix]:
         if function.endswith(".requires_grad_") and isinstance(call.func, ast.Attribute):
             kept = [each for each in refused.text.statements() if isinstance(each, ast.Expr) and each.value is call]
             name = ast.unparse(call.func.value)
-            is_assignable = bool(kept) and name.isidentifier()  # only a statement without a target can get one
+            # The statement can become an assignment only if it consists of this call.
+            is_assignable = bool(kept) and name.isidentifier()
             edits = refused.replaced(f"{name} = {name}.float().requires_grad_()") if is_assignable else ()
             return [refused.fix(sentence, edits or refused.text.wrapped(call.func.value, "{}.float()"))]
     target = refused.statement.targets[0] if isinstance(refused.statement, ast.Assign) else None
@@ -158,7 +159,11 @@ def _fix_cast(refused: RefusedStatement) -> list[Fix]:
 def _wrap(
     refused: RefusedStatement, sentence: Text, functions: tuple[str, ...], pattern: str, owner: bool
 ) -> list[Fix]:
-    """Return the fix that wraps the ``owner`` or the first argument of the statement's only call of ``functions``."""
+    """Return the fix that wraps a part of the call, if the statement contains only one call of ``functions``.
+
+    Args:
+        owner: True to wrap the object whose method is called, False to wrap the first argument.
+    """
     calls = [each for each in refused.nodes(ast.Call) if getattr(each.func, "attr", "") in functions]
     wrapped: ast.expr | None = None
     if len(calls) == 1:
@@ -174,8 +179,8 @@ def _fix_incompatible_view(refused: RefusedStatement) -> list[Fix]:
     source = "" if refused.statement is None else ast.unparse(refused.statement)
     edits = refused.replaced(source.replace(".view(", ".reshape(", 1)) if source.count(".view(") == 1 else ()
     writing = message(
-        "If a later line should write through the view, call contiguous() first, and write into the tensor that it "
-        "returns."
+        "If a later line writes through the view, call contiguous() before view(), and write into the tensor that "
+        "contiguous() returns."
     )
     return [refused.fix(message("Use reshape: it copies where no view is possible."), edits), refused.fix(writing)]
 
@@ -338,19 +343,23 @@ _RULES = (
     _Rule(
         "a leaf Variable that requires grad is being used in an in-place operation",
         message("Line {line} writes in place into a leaf that requires a gradient."),
-        message("Backward stores the gradient of a leaf. A recorded write would make it the result of an operation."),
+        message(
+            "Backward stores the gradient of a leaf. A recorded write would make the leaf the result of an operation."
+        ),
         refused_writes.fix_leaf,
     ),
     _Rule(
         "that doesn't stop gradient can't use inplace strategy",
         message("Line {line} writes in place into a leaf that requires a gradient."),
-        message("Backward stores the gradient of a leaf. A recorded write would make it the result of an operation."),
+        message(
+            "Backward stores the gradient of a leaf. A recorded write would make the leaf the result of an operation."
+        ),
         refused_writes.fix_leaf,
     ),
     _Rule(
         "Such functions do not allow the output views to be modified inplace",
         message("Line {line} writes into one of several views that one call has made."),
-        message("Autograd records writes through a view only if one call created that view alone."),
+        message("Autograd records writes through a view only if the call that made the view returned no other view."),
         refused_writes.fix_several_views,
     ),
     _Rule(
@@ -379,7 +388,7 @@ _RULES = (
     ),
     _Rule(
         "Inference tensors cannot be saved for backward",
-        message("Line {line} uses a tensor that was made under torch.inference_mode() in a graph."),
+        message("Line {line} uses, in a graph, a tensor that was made under torch.inference_mode()."),
         message("Inference tensors count no versions, so no operation may save them for backward."),
         _fix_inference,
     ),

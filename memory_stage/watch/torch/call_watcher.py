@@ -1,4 +1,4 @@
-"""Log the nodes and writes of a program by observing its calls of torch's functions.
+"""Log the nodes and writes of a program with a function mode, which observes the program's calls of torch's functions.
 
 Before and after each call, the mode asks torch for the sequence number of the next node. If a call may write, the mode
 also compares the versions of the arguments before and after the call. The mode reads no elements, copies nothing and
@@ -34,9 +34,10 @@ _Tensor = torch.Tensor
 _NORMS = frozenset(("batch_norm", "instance_norm", "native_batch_norm"))
 
 
-#: A warning names the program's line only if the call runs in a frame that imitates this line. Such a frame doubles the
-#: cost of a call. Python prints a warning once for each line, so only the first call in each place gets such a frame.
-#: This is the largest number of places that are remembered.
+#: The largest number of places in the program that a mode remembers. A warning names the line of the frame that calls
+#: torch, which would be a line of this module. Therefore the first call in each place runs in a frame that imitates the
+#: program's line. Such a frame doubles the cost of a call. Later calls need none, because Python prints a warning only
+#: once for each line.
 MOST_PLACES = 100_000
 
 
@@ -53,10 +54,11 @@ class _CallKind:
         is_uncounted: True if a call writes its first argument without incrementing the version.
         is_data: True for ``x.data``, whose result counts versions separately.
         detaches: True for ``x.detach_()``, which writes nothing and removes the node of ``x``.
-        written: the name by which a report calls a write of the function.
+        written: the name that reports use for a write of the function, such as "relu_" or "setitem".
         shares: the name of the function if a call may share a tensor's memory with an array of NumPy; otherwise "".
         copies: True if a call may copy the numbers of tensors into a new leaf, without their history.
-        warns_often: True if every call runs in a frame that imitates the program's line, which a warning then names.
+        warns_often: True if every call, and not only the first in each place, runs in a frame that imitates the
+            program's line.
     """
 
     __slots__ = (
@@ -121,7 +123,7 @@ class CallWatcher(TorchFunctionMode):
         self._unchecked: dict[int, weakref.ref[torch.Tensor]] = {}
         self._caller = Caller()
         self._places: set[tuple[Any, int, int]] = set()
-        self._has_read_statistics = False  # True once a normalization in evaluation has saved its running statistics
+        self._has_read_statistics = False  # True once a call in evaluation has saved them for backward
         #: The results of ``x.data``, by id. They share the storage of ``x`` and count versions separately.
         self._with_own_versions: dict[int, weakref.ref[torch.Tensor]] = {}
 
@@ -166,7 +168,9 @@ class CallWatcher(TorchFunctionMode):
         return result
 
     def call_elsewhere(self, frame: FrameType, call: Callable[[], Any], func: Any, types: Any, given: Any) -> Any:
-        """Call a function of torch in another thread, and log its writes.
+        """Run a call of torch that another thread than the watched one makes, and log its writes.
+
+        This method runs in that other thread.
 
         Args:
             frame: the frame of the call.
@@ -210,7 +214,10 @@ class CallWatcher(TorchFunctionMode):
         self.nodes.fill_gaps(first, end, self.lines.number_of(frame), self.time)
 
     def keep_unchecked(self, x: torch.Tensor) -> None:
-        """Remember a tensor that backward reads without comparing its version, so that a write to it is checked."""
+        """Remember a tensor whose version torch does not compare when backward reads it.
+
+        After a write to this tensor, the watch checks the next backward passes itself.
+        """
         storage, known = _address(unwrapped(x)), self._unchecked
         known[storage] = weakref.ref(x, lambda _: known.pop(storage, None))
 
@@ -270,7 +277,7 @@ class CallWatcher(TorchFunctionMode):
             self.writes.last_uncounted = self.time
 
     def _read_shared(self, args: Any, kwargs: Any, node: int) -> None:
-        """Compute a checksum of each argument of a call that shares its memory with an array."""
+        """Compute a checksum of each tensor argument that shares its memory with an array of NumPy."""
         for x in (*tensors_in(args, 2), *tensors_in(tuple((kwargs or {}).values()), 2)):
             if x.layout is torch.strided and x.device.type == "cpu":
                 self.arrays.on_read(x, _address(x), extent_of(x), node)
@@ -284,7 +291,11 @@ class CallWatcher(TorchFunctionMode):
         return True
 
     def _statistics(self, made_node: bool, args: Any, kwargs: dict[str, Any]) -> list[torch.Tensor]:
-        """Return the running statistics that a normalization writes; [] until one in evaluation mode has saved any."""
+        """Return the running statistics that a call of a normalization has written.
+
+        The list is empty until a call in evaluation has saved running statistics for backward, because before that no
+        backward pass needs the overwritten values.
+        """
         training = kwargs.get("training", kwargs.get("use_input_stats", args[5] if len(args) > 5 else False))
         if not training:
             self._has_read_statistics = self._has_read_statistics or made_node
@@ -306,12 +317,12 @@ class CallWatcher(TorchFunctionMode):
 
 
 def _written(kind: _CallKind, types: Any, given: list[tuple[torch.Tensor, int]]) -> list[torch.Tensor]:
-    """Return the tensors of a call that it has written, or detached in place.
+    """Return those tensor arguments that a call has written or detached in place.
 
     Args:
         kind: the kind of the call.
-        types: the types of those tensors of the call whose classes override functions; empty if there are none.
-        given: the tensors of the call, each with its version before the call.
+        types: the classes among those of the arguments that override torch's functions; empty if there are none.
+        given: the tensor arguments, each with its version before the call.
     """
     if kind.detaches:
         return [x for x, _ in given[:1]]
@@ -321,7 +332,7 @@ def _written(kind: _CallKind, types: Any, given: list[tuple[torch.Tensor, int]])
     else:
         written = [x for x, version in given if x._version != version]
     if kind.is_in_place and not written and given and is_wrapped(given[0][0]):
-        # Inside a transform such as vmap, the version of the wrapped tensor was incremented instead.
+        # In a transform such as vmap, the argument is a wrapper, and torch counts the write in the wrapped tensor.
         return [unwrapped(given[0][0])]
     return written
 

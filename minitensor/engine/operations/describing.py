@@ -1,8 +1,8 @@
 """Generate the docstrings of operations from the rows of the table, in the words of a vocabulary.
 
 The first line is ``Row.doc``, with the vocabulary's names for operands and arguments. The rest is generated from the
-fields of the row that also determine the code. Only shapes that are not broadcast have texts in the row: ``Row.takes``
-and ``Row.gives``.
+fields of the row that also determine the code. If the shapes of operands and result do not follow from broadcasting,
+the row describes them in ``Row.takes`` and ``Row.gives``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Wording:
     Attributes:
         shape: the error class for wrong shapes, and for a write to a leaf.
         dtype: the error class for a result that the written tensor cannot hold.
-        weak: the operands of which only the kind (float, integer or bool) counts in promotion, not the width.
+        weak: the text that names those operands whose dtype takes part in promotion only with its kind, not its width.
     """
 
     shape: str
@@ -87,8 +87,8 @@ def _promote(in_place: bool, target: str, weak: str) -> str:
     if in_place:
         return f" They are converted to the dtype of {target}, which never changes."
     return (
-        " Two dtypes are promoted to one: a float dtype wins over integers, an integer dtype over bools, and the wider "
-        f"of two dtypes of one kind. {weak} counts by its kind, not by its width."
+        " Two dtypes are promoted to one: a float dtype wins over integers, an integer dtype wins over bools, and the "
+        f"wider of two dtypes of one kind wins. {weak} counts by its kind, not by its width."
     )
 
 

@@ -230,7 +230,7 @@ class _Text:
         return f"unsuitable({self.name!r}, {self.x}, {error})" if self.in_place else error
 
     def nodes(self) -> str:
-        """Return statements that get the current node of each input; None if the input requires no gradient."""
+        """Return one assignment for each input: of its current node, or of None if the input requires no gradient."""
         statement = "{node} = {x}._node if {x}._history is None else current({x})"
         return _lines(8, [statement.format(node=self.node(x), x=x) for x in self.differentiable])
 
@@ -266,7 +266,7 @@ def normal_source(row: Row, in_order: str = "True") -> str:
     pieces["promoted"] = _promote(text, f"{promoted} = promote({promoted})")
     pieces["computed"] = f"forward({pieces['call']}) if {text.not_16_bits} else in_float32(forward, {pieces['call']})"
     if row.by_element:
-        # In a program without a big tensor, the first test is true. Otherwise, test the size of each operand.
+        # If the allocated memory is smaller than `large`, no operand is large. Otherwise, test each operand's size.
         small = " and ".join(f"{x}._storage.nbytes < large.nbytes" for x in row.operands)
         if len(row.operands) > 1:
             small = f"(meter.allocated < large.nbytes or {small})"
@@ -368,14 +368,14 @@ def _takes_out_by_position(row: Row) -> bool:
 
 
 def _on_arrays(text: _Text, expression: str) -> str:
-    """Return ``expression`` with the arrays of the row's operands in place of the operands."""
+    """Return ``expression`` with the name of each operand replaced by the name of its array."""
     for x, array in text.array.items():
         expression = re.sub(rf"\b{x}\b", array, expression)
     return expression
 
 
 def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
-    """Return the source of backward on arrays; with ``on_tensors``, of backward on tensors, which is recorded."""
+    """Return the source of backward: on arrays or, if ``on_tensors``, on tensors, so that backward is recorded."""
     text = _Text(row, in_place)
     unpack = [f"{''.join(f'{text.node(x)}, ' for x in text.differentiable)}= node.inputs"]
     unpack += [] if on_tensors else ["half = g if g.itemsize == 2 else None", "if half is not None: g = wide(g)"]
@@ -402,7 +402,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
         if mark not in text.saves and any(mark in names_in(text.rules[x]) for x in text.differentiable):
             unpack.append(text.if_needed(mark, f"{mark} = {expression}"))
     gradients, of_large = [], []
-    for x in text.differentiable:  # in a rule, `shape` is the shape of the rule's input
+    for x in text.differentiable:  # in a rule, `shape` is the shape of the operand whose gradient it computes
         rule = re.sub(r"\bshape\b", f"{text.node(x)}.shape", text.rules[x])
         when = "" if len(text.differentiable) == 1 else f" if {text.node(x)} is not None else None"
         gradients.append(f"({rule}){when}")

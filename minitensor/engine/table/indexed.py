@@ -33,7 +33,7 @@ op("gather", indexed.gather, "x index",
    in_place=False, x="added_rows(g, index, axis, shape)")  # fmt: skip
 op("index_add", indexed.index_add, "x index value",
    "x, with alpha * value added to the parts along axis that index lists, twice to a part that is listed twice.",
-   takes="x any, index [n], value as x with length n along axis",
+   takes="x any, index [n], value shaped as x except for length n along axis",
    arguments=("axis", "alpha=1"), prepare=indexed.index_add_arguments, prologue=_first("index_add"),
    promote=("x", "value"), elementwise=False, signature="x, index, axis, value, alpha=1, name=None",
    writes="rows_at(x, index, axis)", x="g", value="index_select(g, index, axis) * alpha")  # fmt: skip
@@ -44,7 +44,7 @@ op("index_fill", indexed.index_fill, "x index value",
    writes="rows_at(x, index, axis)", x="emptied_rows(g, index, axis)", value="rows_once(g, index, axis)")  # fmt: skip
 op("scatter", indexed.scatter, "x index updates",
    "x, with updates in the rows that index lists; with overwrite=False, each of these rows is the sum of its updates.",
-   takes="x any, index [n], updates as x with n rows",
+   takes="x any, index [n], updates shaped as x except for n rows",
    arguments=("overwrite=True",), prepare=indexed.overwrite_argument, prologue=_first("scatter", "updates"), promote=(),
    elementwise=False, writes="rows_at(x, index, 0)",
    x="emptied_rows(g, index, 0)", updates="written_rows(g, index, overwrite, shape)")  # fmt: skip
@@ -64,19 +64,19 @@ op("index_put", indexed.index_put, "x rows value",
 
 # ---------- single elements along an axis ----------
 
-_ALONG = "{} any, {} with as many dimensions"
+_ALONG = "{0} any, {1} with as many dimensions as {0}"
 _PUT = f"{_ALONG.format('arr', 'indices')}, values broadcast to indices"
 
 op("take_along_axis", along_axis.take_along_axis, "arr indices",
-   "The elements of arr that indices lists along axis. If broadcast is true, indices and arr are broadcast along all "
-   "other dimensions.",
+   "The elements of arr at the positions along axis that indices contains. If broadcast is true, indices and arr are "
+   "broadcast along all other dimensions.",
    takes=_ALONG.format("arr", "indices"), gives="the shape of indices, after broadcasting",
    arguments=("axis", "broadcast=True"), prepare=along_axis.take_arguments,
    prologue=_first("take_along_axis", index="indices"), promote=(), elementwise=False, in_place=False,
    signature="arr, indices, axis, broadcast=True", arr="added_along(g, indices, axis, broadcast, shape)")  # fmt: skip
 op("put_along_axis", along_axis.put_along_axis, "arr indices values",
-   "arr, with values at the elements that indices lists along axis. reduce='add', 'multiply', 'mean', 'amin' or 'amax' "
-   "combines all values for one element and, if include_self is true, the old element.",
+   "arr, with values at the positions along axis that indices contains. reduce='add', 'multiply', 'mean', 'amin' or "
+   "'amax' combines all values for one element and, if include_self is true, the old element.",
    takes=_PUT,
    arguments=("axis", "broadcast=True"), prepare=along_axis.take_arguments, promote=(), elementwise=False,
    prologue="if type(reduce) is not str or reduce != 'assign': return redirect(reducing('put_along_axis{_}', reduce), "
@@ -86,15 +86,15 @@ op("put_along_axis", along_axis.put_along_axis, "arr indices values",
    writes="elements_at(arr, indices, axis, broadcast)", arr="emptied_along(g, indices, axis, broadcast)",
    values="last_along(g, indices, axis, broadcast, shape)")  # fmt: skip
 op("scatter_add", along_axis.scatter_add, "input index src",
-   "input, with src added at the elements that index lists along dim; elements of src beyond the shape of index are "
-   "ignored.",
-   takes=f"{_ALONG.format('input', 'index')}, none longer than in src",
+   "input, with src added at the positions along dim that index contains; elements of src beyond the shape of index "
+   "are ignored.",
+   takes=f"{_ALONG.format('input', 'index')}, of which none is longer than in src",
    arguments=("dim",), prepare=along_axis.dim_argument, prologue=_first("scatter_add"), promote=("input", "src"),
    elementwise=False, signature="input, dim, index, src",
    writes="elements_at(input, index, dim, False)",
    input="g", src="taken_along(g, index, dim, False, shape)")  # fmt: skip
 
-_REDUCED = "arr, with {} at the elements that indices lists along axis: put_along_axis with reduce='{}'."
+_REDUCED = "arr, with {} at the positions along axis that indices contains: put_along_axis with reduce='{}'."
 _ELEMENT = "axis, include_self, broadcast"
 
 

@@ -138,7 +138,7 @@ def test_the_predicted_copies_are_those_that_copy_on_write_makes():
     (stale,) = rows_of(program)
     with mt.set_inplace_policy("copy_on_write"):
         (preserving,) = rows_of(program)
-    cells = 16 + 3 + 16  # row 0, rows 1 to 3 of the column, and row 3, which shares one cell with the column
+    cells = 16 + 3 + 16  # row 0, the column in rows 1 to 3, and row 3, which shares one cell with the column
     elements = (cells - 1) * 4
     assert f"would preserve {elements} bytes" in stale.instead
     assert preserving.preserved >= elements
@@ -551,7 +551,7 @@ def test_the_text_of_a_report_is_equal_to_the_expected_text():
           1  line 4: x.sin_()            x [3] float32  version 0 -> 1  copies 12 bytes
              needs    its input: `x: g * cos(x)`. The input is overwritten.
              happened It copied its input first: 12 bytes.
-             instead  `sin` keeps its input without a copy; its result takes 12 bytes: writing in place saves no
+             instead  `sin` needs no copy of its input, and its result takes 12 bytes. Writing in place saves no
                       memory here.
 
           2  line 5: y.add_(1.0)         y [3] float32  version 0 -> 1  stale
@@ -567,7 +567,7 @@ def test_the_text_of_a_report_is_equal_to_the_expected_text():
 
 
 def _renumbered(report: Report, before: str, after: str) -> Report:
-    """Return the report with the line `before` renamed to `after`, a line counted from the start of the function."""
+    """Return the report with `before`, a line of the file, replaced by `after`, a line counted within the function."""
     for row in report.rows:
         row.happened = row.happened.replace(f"test_explain.py, {before}:", f"{after}:")
         if f"line {row.where.line}" == before and row.where.file is not None:
@@ -657,7 +657,7 @@ def test_tensors_that_the_program_drops_are_freed_at_once(base):
     assert allocated() == base
 
 
-def test_the_error_of_an_explained_program_keeps_no_tensor_alive_after_its_deletion(base):
+def test_the_error_of_an_explained_program_keeps_no_tensor_alive_once_the_error_is_deleted(base):
     with pytest.raises(ValueError, match="Leaf"):
         mt.explain(lambda: leaf().add_(1.0))
     assert allocated() == base

@@ -151,7 +151,7 @@ print(f"{evaluate():.6f}")
         "total",
         "total = total + net(x).square().mean()",
     ),
-    "a sum that a function returns, and whose caller calls its methods": (
+    "a sum that a function returns, and on which the caller then calls a method": (
         """
 def evaluate():
     total, count = 0, 0
@@ -253,7 +253,7 @@ def _numbers(text: str) -> list[float]:
     return [float(word) for word in text.split() if word.replace(".", "").replace("-", "").isdigit()]
 
 
-def test_the_reported_number_of_kept_graphs_is_counted_in_the_second_half_of_the_loop(tmp_path):
+def test_a_report_counts_the_kept_graphs_of_at_least_half_the_iterations(tmp_path):
     source = (
         BEGIN + "def main():\n    total = 0\n    for i in range({}):\n        total += net(xs[i % 12]).sum()\nmain()\n"
     )
@@ -455,7 +455,7 @@ def test_a_program_whose_graphs_are_needed_or_freed_has_no_fault(name, tmp_path)
     assert error is None and explanation.faults == [], str(explanation)
 
 
-def test_the_search_keeps_no_tensor_alive(tmp_path):
+def test_explaining_a_leak_keeps_no_tensor_alive(tmp_path):
     source = (
         BEGIN
         + """

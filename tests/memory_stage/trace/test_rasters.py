@@ -54,14 +54,14 @@ def test_a_raster_shows_the_first_pictures_of_a_batch_or_one_whole_matrix():
     assert raster_of(5000).of == (1, 1, 5000)
 
 
-def test_a_tensor_has_no_raster_if_it_skips_repeats_or_reorders_the_cells_of_its_storage():
+def test_a_tensor_has_no_raster_if_it_skips_or_repeats_or_reorders_the_cells_of_its_storage():
     assert Raster.of_layout((10, 20), (20, 1), 0, 400) is None
     assert Raster.of_layout((20, 10), (1, 20), 0, 200) is None
     assert Raster.of_layout((200,), (0,), 0, 200) is None
     assert Raster.of_layout((0,), (1,), 0, 0) is None
 
 
-def test_the_lowest_value_has_level_1_the_highest_level_255_and_non_finite_values_level_0():
+def test_values_have_levels_from_1_for_the_lowest_to_255_for_the_highest_and_0_if_not_finite():
     values = np.linspace(-2, 2, 100).tolist()
     values[3], values[4], values[5] = np.nan, np.inf, "?"
     found = raster_of(100).with_values(values)

@@ -22,13 +22,13 @@ UNHARMED = "None of the saved bytes were overwritten"
 
 @dataclass
 class Save:
-    """A living result of an operation, with the saved cells, their numbers, and the set of the preserved cells."""
+    """A living result of an operation, with the saved cells, the values in them, and the set of the preserved cells."""
 
     result: mt.Tensor
     cells: np.ndarray
     numbers: np.ndarray
     preserved: set[int]
-    careless: bool = False  # there was a write under another policy before all cells were preserved
+    careless: bool = False  # a write under another policy than copy_on_write came before all cells were preserved
     lost: bool = False  # such a write overwrote some of the cells
 
 
@@ -110,7 +110,7 @@ class Program:
         return len(taken), kind < 2
 
     def needed(self) -> int:
-        """Return how many values must be preserved now. Operations that saved the same value of a cell share it."""
+        """Return how many values must be preserved now. Operations that saved the same value of a cell share a copy."""
         return len({(cell, float(v)) for save in self.saves if not save.careless for cell, v in self._values(save)})
 
     @staticmethod
@@ -169,6 +169,8 @@ def test_under_copy_on_write_every_saved_value_is_unchanged(seed: int, no_collec
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_under_changing_policies_a_saved_value_is_right_or_its_read_is_refused_correctly(seed: int, no_collector: None):
+def test_under_changing_policies_a_saved_value_is_right_or_reading_it_raises_the_right_error(
+    seed: int, no_collector: None
+):
     mixed = ["copy_on_write"] * 6 + ["2.5", "2.6"]
     Program(np.random.default_rng([SEED, 1, seed])).run(40, mixed)

@@ -83,8 +83,8 @@ def test_a_gradient_that_shares_memory_with_its_parameter_is_read_before_the_wri
     def updated(gradient_of) -> list[float]:
         w = leaf([1.0, 2.0, 4.0])
         w.grad = gradient_of(w)
-        # AdamW's weight decay shrinks the parameter, and with a large epsilon the update depends on the size of the
-        # gradient, so the result would be wrong if the gradient were read after the decay.
+        # AdamW's weight decay shrinks the parameter. If AdamW read the gradient only after that, it would read smaller
+        # values. With this large epsilon, the update depends on the size of the gradient, so the result would be wrong.
         paddle.optimizer.AdamW(0.5, epsilon=1.0, parameters=[w], weight_decay=1.0).step()
         return w.tolist()
 
@@ -171,11 +171,11 @@ def test_the_learning_rate_can_be_changed():
         (lambda: paddle.optimizer.SGD(0.1, [np.ones(2)]), TypeError, "parameter 0 must be a Tensor, not ndarray"),
         (lambda: paddle.optimizer.SGD(0.1, [leaf([1.0])] * 2), ValueError, "parameter 1 .* is listed twice"),
         (lambda: paddle.optimizer.SGD("x", []), TypeError, "learning_rate must be a number, not 'x'"),
-        (lambda: paddle.optimizer.SGD(-1.0, []), ValueError, "from 0 on, not -1.0"),
+        (lambda: paddle.optimizer.SGD(-1.0, []), ValueError, "must be at least 0, not -1.0"),
         (
             lambda: paddle.optimizer.Adam(beta1=1.0, parameters=[]),
             ValueError,
-            "beta1 must be a number from 0 on, below 1",
+            "beta1 must be at least 0 and less than 1",
         ),
         (lambda: paddle.optimizer.SGD(0.1, [], weight_decay=float("nan")), ValueError, "weight_decay"),
     ],

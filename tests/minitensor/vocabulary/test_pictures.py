@@ -150,7 +150,7 @@ def test_the_means_and_deviations_may_be_iterators():
         (lambda x: T.crop(x, 3, 0, 2, 2), ValueError, "from row 3 and column 0 on are not inside .* 4 x 5"),
         (lambda x: T.normalize(x, [0.5, 0.5], [1.0]), ValueError, "one number for each of 3 channels, not"),
         (lambda x: T.normalize(x, [0.5], [0.0]), ValueError, "std must not contain 0"),
-        (lambda x: T.adjust_brightness(x, -1.0), ValueError, "a number from 0 on, not -1.0"),
+        (lambda x: T.adjust_brightness(x, -1.0), ValueError, "a finite number of at least 0, not -1.0"),
         (lambda x: T.adjust_contrast(x[:2], 1.0), ValueError, r"3 channels, but its shape is \[2, 4, 5\]"),
         (lambda x: T.hflip(x[0]), ValueError, r"\[..., channels, height, width\] of floats"),
         (lambda x: T.vflip(x.numpy()), TypeError, "a picture must be a Tensor .* not ndarray"),

@@ -39,7 +39,7 @@ def test_the_record_contains_every_question(version: str):
     assert set(RECORDS[version]["answers"]) == set(recorder.QUESTIONS)
 
 
-def test_a_length_of_0_means_the_length_of_the_input_at_the_same_position():
+def test_a_length_of_0_at_dimension_d_of_the_result_means_the_length_of_dimension_d_of_the_input():
     assert minitensor.unflatten(minitensor.ones([2, 12]), 1, [0, -1]).shape == [2, 12, 1]
     assert minitensor.unflatten(minitensor.ones([12, 2]), 0, [6, 0]).shape == [6, 2, 2]
 

@@ -1,4 +1,4 @@
-"""Statements about histories: backward, gradients, and detached tensors."""
+"""Generate statements that run backward, use gradients, or detach tensors."""
 
 from __future__ import annotations
 

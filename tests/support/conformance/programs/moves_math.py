@@ -1,4 +1,4 @@
-"""Statements that compute with one, two or three operands, reduce or join, in normal and in-place form."""
+"""Generate statements that compute with one, two or three operands, reduce or join, in normal and in-place form."""
 
 from __future__ import annotations
 

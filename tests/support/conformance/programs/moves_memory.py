@@ -1,4 +1,4 @@
-"""Statements about memory: views, copies, indices, and writes without arithmetic."""
+"""Generate statements that take views, copy, make indices, or write without arithmetic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements about integers and bools: new tensors, casts, views, and operations in normal and in-place form."""
+"""Generate statements that make, cast, view and compute with tensors of integers or bools, also in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements that are wrong on purpose. The engine must refuse each with the right error, and change nothing."""
+"""Generate wrong statements. The engine must refuse each with the right error and change nothing."""
 
 from __future__ import annotations
 
