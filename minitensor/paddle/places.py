@@ -20,5 +20,8 @@ def CUDAPlace(id: int = 0) -> str:
     """Return the name of the GPU ``id``, for a ``place`` argument.
 
     This function does not check that there is such a GPU. The function to which the name is passed checks it.
+
+    Raises:
+        TypeError: if ``id`` is not an integer.
     """
     return f"Place(gpu:{checks.integer('CUDAPlace', 'id', id)})"
