@@ -35,11 +35,11 @@ class Spelling:
         prologue: the first statements of the function. ``{_}`` becomes "_" in the in-place form, and "" in the normal.
         renamed: maps the row's names of operands and arguments to PyTorch's.
         out: True if the normal function has a keyword ``out``.
-        found: words for the places of the function: ``Tensor`` for the methods of tensors, ``torch`` for the module
-            ``torch``, ``F`` for nn.functional. A word means that the place contains the normal function; with "_" at
-            its end, such as ``Tensor_``, that the place contains the in-place function. With ``F``, the normal function
-            has a keyword ``inplace``; with ``f``, it is in nn.functional without this keyword. A single in-place name,
-            such as ``abs_``, adds only that name to the module ``torch``.
+        found: words for the namespaces of the function. ``Tensor``, ``torch`` and ``F`` mean that the normal function
+            is a method of tensors, in the module ``torch`` and in nn.functional; ``Tensor_``, ``torch_`` and ``F_``
+            mean the same of the in-place function. With ``F``, the normal function has a keyword ``inplace``; with
+            ``f``, it is in nn.functional without this keyword. A single in-place name, such as ``abs_``, adds only that
+            name to the module ``torch``.
         grad_name: the name of ``grad_fn``, or a function that takes the node and returns the name. If it is None, the
             name is made from the row's name.
     """
@@ -107,7 +107,7 @@ def spell(
         names: PyTorch's names, separated by blanks.
         row: the name of the row; by default the first of ``names``.
         parameters: by default the row's operands and arguments, renamed by ``RENAMED``.
-        found: the namespaces, separated by blanks.
+        found: the words of :attr:`Spelling.found`, separated by blanks.
         changes: fields of the row to replace.
 
     Raises:
@@ -149,7 +149,7 @@ def _matmul_name(node: Node) -> str:
 
 
 def _reduction_name(name: str) -> Callable[[Node], str]:
-    """Return a function that names the ``grad_fn`` of a reduction by its node.
+    """Return a function that takes the node of a reduction and returns the name of ``grad_fn``.
 
     The name ends in 0 if all dimensions are reduced, and in 1 if the call names dimensions.
     """
