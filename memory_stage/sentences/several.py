@@ -55,13 +55,25 @@ def say_several(done: FinishedStep, ops: list[Any]) -> Text:
 def _describe_all(done: FinishedStep, ops: list[Any], made: list[Made]) -> Text:
     """Describe all operations of a line together."""
     writes = [fact for fact in ops if isinstance(fact, Wrote)]
+    written = {fact.storage.id for fact in writes}
     if len(writes) == len(ops) > 1 and len({fact.op for fact in ops}) == 1:
-        return message(
-            "Line {line}: {operation} writes {storages}, and each version increases by 1.",
-            line=done.line,
-            operation=code(ops[0].called),
-            storages=_written_names(done, writes),
-        )
+        operation = code(ops[0].called)
+        if len(written) == len(writes):
+            return message(
+                "Line {line}: {operation} writes {storages}, and each version increases by 1.",
+                line=done.line,
+                operation=operation,
+                storages=_written_names(done, writes),
+            )
+        if len(written) == 1:
+            return message(
+                "Line {line}: {operation} makes {count} writes to storage {storage}: version {version}.",
+                line=done.line,
+                operation=operation,
+                count=len(writes),
+                storage=writes[0].storage.id,
+                version=writes[-1].before + 1,
+            )
     if len(ops) <= 3:
         clauses = then([brief(done, fact) for fact in ops])
         return message("Line {line}: {clauses}.", line=done.line, clauses=clauses)

@@ -529,7 +529,7 @@ def _copied_first(s, m):
     return is_new(s, m[3], m[2]) and any(each.storage == m[3] for each in s.after.saved)
 
 
-@rule(r"<N> writes (\d+) storages, of (.*), and each version increases by 1")
+@rule(r"<N> writes (\d+) storages(?:, of .*)?, and each version increases by 1")
 def _wrote_several(s, m):
     stepped = [
         n
@@ -537,7 +537,14 @@ def _wrote_several(s, m):
         if n in s.before.storages and now.version > s.before.storages[n].version
     ]
     made = s.after.storages.keys() - s.before.storages.keys()
-    return len(stepped) <= int(m[2]) <= len(stepped) + len(made)
+    by_one = all(s.after.storages[n].version == s.before.storages[n].version + 1 for n in stepped)
+    return by_one and len(stepped) <= int(m[2]) <= len(stepped) + len(made)
+
+
+@rule(r"<N> makes (\d+) writes to <S>: version (\d+)")
+def _wrote_repeatedly(s, m):
+    old = s.before.storages.get(m[3])
+    return version_is(s, m[3], m[4]) and (old is None or int(m[4]) - old.version == int(m[2]))
 
 
 @rule(r"<A> sees? the new numbers?(?:, too)?")
