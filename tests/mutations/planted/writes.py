@@ -102,8 +102,8 @@ operands(
 operands(
     "zeros-of-both-signs-are-one",
     "A constant -0.0 is confused with 0.0 after 0.0 was used.",
-    "    if value != 0 or type(value) is int:  # 0.0 and -0.0 would have the same key in the cache",
-    "    if True:",
+    """ in ("builtins", "numpy") and (value != 0 or type(value) is int):""",
+    """ in ("builtins", "numpy"):""",
     "operations::test_zero_and_minus_zero_stay_distinct",
 )  # fmt: skip
 operands(
