@@ -9,7 +9,7 @@ from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.core.tensor import Hook, Tensor
-from minitensor.engine.layers.traversal import members, walk
+from minitensor.engine.layers.traversal import distinct, members, walk
 from minitensor.nn.initializer import Initializer
 from minitensor.nn.moving import in_dtype
 from minitensor.nn.parameter import Parameter, as_attr, create_parameter
@@ -176,11 +176,15 @@ class Layer:
         return (found for found in layers if include_self or found[1] is not self)
 
     def named_children(self) -> Iterator[tuple[str, Layer]]:
-        """Yield the layers that are attributes of this layer, with their names."""
-        yield from ((name, each) for name, each in self._sub_layers.items() if each is not None)
+        """Yield the layers that are attributes of this layer, each once, with their names."""
+        yield from distinct(self._inside())
+
+    def _inside(self) -> list[tuple[str, Layer]]:
+        """Return the layers that are attributes of this layer, with all their names."""
+        return [(name, each) for name, each in self._sub_layers.items() if each is not None]
 
     def children(self) -> Iterator[Layer]:
-        """Yield the layers that are attributes of this layer."""
+        """Yield the layers that are attributes of this layer, each once."""
         yield from (each for _, each in self.named_children())
 
     def sublayers(self, include_self: bool = False) -> list[Layer]:

@@ -20,7 +20,7 @@ def _registered(layer: Any, prefix: str, inside: bool) -> Iterator[tuple[str, Te
         if each is not None and name not in layer._not_saved:
             yield prefix + name, each
     if inside:
-        for name, sublayer in layer.named_children():
+        for name, sublayer in layer._inside():
             yield from _registered(sublayer, f"{prefix}{name}.", inside)
 
 

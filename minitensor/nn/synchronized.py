@@ -65,6 +65,6 @@ class SyncBatchNorm(_BatchNorm):
                 setattr(converted, name, getattr(layer, name))
             converted.training = layer.training
             return converted
-        for name, inner in list(layer.named_children()):
+        for name, inner in list(layer._inside()):
             setattr(layer, name, cls.convert_sync_batchnorm(inner))
         return layer

@@ -101,8 +101,6 @@ LEFT_OUT: dict[str, str] = {
         "F.fold(weight.flatten(1).t() @ x.flatten(2), output_size, kernel_size, stride=stride) is a transposed "
         "convolution",
     ),
-    "ModuleDict": "add_module(name, module) registers a module under any name, and getattr(self, name) returns it",
-    "ParameterList": "register_parameter(name, parameter) registers a parameter under any name",
     **dict.fromkeys(
         ("pad", "ZeroPad2d", "ReflectionPad2d"), "torch.cat joins a border to a tensor; conv2d and pooling have padding"
     ),

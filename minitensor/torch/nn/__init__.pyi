@@ -127,7 +127,8 @@ class Mish(_MishBase):
     def forward(self, input: _Tensor) -> Tensor: ...
     def extra_repr(self) -> str: ...
 
-from minitensor.torch.nn.layers import ModuleList as ModuleList
+from minitensor.torch.nn.lists_and_dicts import ModuleDict as ModuleDict
+from minitensor.torch.nn.lists_and_dicts import ModuleList as ModuleList
 from minitensor.torch.nn.module import Module as Module
 from minitensor.torch.nn.module import Module as _NLLLossBase
 from minitensor.torch.nn.sequences import MultiheadAttention as MultiheadAttention
@@ -143,6 +144,8 @@ class NLLLoss(_NLLLossBase):
     ) -> None: ...
     def forward(self, input: _Tensor, target: _Tensor) -> Tensor: ...
 
+from minitensor.torch.nn.lists_and_dicts import ParameterDict as ParameterDict
+from minitensor.torch.nn.lists_and_dicts import ParameterList as ParameterList
 from minitensor.torch.nn.module import Module as _ReLUBase
 from minitensor.torch.nn.parameter import Parameter as Parameter
 from minitensor.torch.nn.recurrences import RNN as RNN
@@ -160,7 +163,7 @@ class ReLU6(_ReLU6Base):
     def forward(self, input: _Tensor) -> Tensor: ...
     def extra_repr(self) -> str: ...
 
-from minitensor.torch.nn.layers import Sequential as Sequential
+from minitensor.torch.nn.lists_and_dicts import Sequential as Sequential
 from minitensor.torch.nn.module import Module as _SiLUBase
 
 class SiLU(_SiLUBase):

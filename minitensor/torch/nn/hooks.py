@@ -27,38 +27,60 @@ class Hooked:
         before, after = state.get("_forward_pre_hooks"), state.get("_forward_hooks")
         back, pre_hooks = state.get("_backward_hooks"), state.get("_backward_pre_hooks")
         for hook in list(before.values()) if before else ():
-            changed = hook(self, args)
-            if changed is not None:
-                args = changed if isinstance(changed, tuple) else (changed,)
+            args, kwargs = hook.prepare(self, args, kwargs)
         call = _Backward(self, back or {}, pre_hooks or {}) if (back or pre_hooks) and modes.grad else None
         if call is not None:
             args = call.mark_inputs(args)
-        result = self.forward(*args, **kwargs)
-        for hook in list(after.values()) if after else ():
-            changed = hook(self, args, result)
-            result = result if changed is None else changed
+        called: set[int] = set()
+        try:
+            result = self.forward(*args, **kwargs)
+            for number, hook in list(after.items()) if after else ():
+                called.add(number)
+                result = hook.replace(self, args, kwargs, result)
+        except Exception:
+            for number, hook in list(after.items()) if after else ():
+                if hook.always and number not in called:
+                    hook.replace(self, args, kwargs, None)
+            raise
         return result if call is None else call.mark_outputs(result)
 
-    def register_forward_hook(self, hook: Callable[[Any, tuple[Any, ...], Any], Any]) -> RemovableHandle:
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
         """Call ``hook(module, args, output)`` after every call of the module.
 
         If the hook returns something other than None, that replaces the output. To remove the hook, call ``remove()``
         of the returned handle.
-        """
-        checks.function("register_forward_hook()", "hook", hook)
-        return add_hook(self.__dict__.setdefault("_forward_hooks", {}), hook)
 
-    def register_forward_pre_hook(self, hook: Callable[[Any, tuple[Any, ...]], Any]) -> RemovableHandle:
+        Args:
+            prepend: True to call the hook before those that are already registered.
+            with_kwargs: True to call ``hook(module, args, kwargs, output)``, with the arguments given by name.
+            always_call: True to call the hook also if ``forward`` raises an error. The output is None then.
+        """
+        op = "register_forward_hook()"
+        by_name, always = checks.flag(op, "with_kwargs", with_kwargs), checks.flag(op, "always_call", always_call)
+        made = _ForwardHook(checks.function(op, "hook", hook), by_name, always)
+        return _registered(self, "_forward_hooks", made, checks.flag(op, "prepend", prepend))
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
         """Call ``hook(module, args)`` before every call of the module.
 
         If the hook returns something other than None, that replaces the arguments. To remove the hook, call
         ``remove()`` of the returned handle.
+
+        Args:
+            prepend: True to call the hook before those that are already registered.
+            with_kwargs: True to call ``hook(module, args, kwargs)``, with the arguments given by name. The hook then
+                returns None or a tuple of both.
         """
-        checks.function("register_forward_pre_hook()", "hook", hook)
-        return add_hook(self.__dict__.setdefault("_forward_pre_hooks", {}), hook)
+        op = "register_forward_pre_hook()"
+        made = _ForwardHook(checks.function(op, "hook", hook), checks.flag(op, "with_kwargs", with_kwargs))
+        return _registered(self, "_forward_pre_hooks", made, checks.flag(op, "prepend", prepend))
 
     def register_full_backward_hook(
-        self, hook: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any]
+        self, hook: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any], prepend: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` after backward has computed the gradients of the module's
         inputs. To remove the hook, call ``remove()`` of the returned handle.
@@ -67,9 +89,13 @@ class Hooked:
         positional argument, or None if the argument does not require grad. If the hook returns something other than
         None, that replaces ``grad_input``. With several inputs, only the gradient that backward computes last can be
         replaced; a hook that replaces another one raises RuntimeError.
+
+        Args:
+            prepend: True to call the hook before those that are already registered.
         """
-        checks.function("register_full_backward_hook()", "hook", hook)
-        return add_hook(self.__dict__.setdefault("_backward_hooks", {}), hook)
+        op = "register_full_backward_hook()"
+        checks.function(op, "hook", hook)
+        return _registered(self, "_backward_hooks", hook, checks.flag(op, "prepend", prepend))
 
     def register_full_backward_pre_hook(
         self, hook: Callable[[Any, tuple[Any, ...]], Any], prepend: bool = False
@@ -85,12 +111,45 @@ class Hooked:
         """
         checks.function("register_full_backward_pre_hook()", "hook", hook)
         prepend = checks.flag("register_full_backward_pre_hook()", "prepend", prepend)
-        hooks = self.__dict__.setdefault("_backward_pre_hooks", {})
-        others = dict(hooks) if prepend else {}
-        handle = add_hook(hooks, hook)
-        for number in others:  # move the older hooks behind the new one: a dict keeps the order of insertion
-            hooks[number] = hooks.pop(number)
-        return handle
+        return _registered(self, "_backward_pre_hooks", hook, prepend)
+
+
+class _ForwardHook:
+    """A hook that is called before or after forward, and how it is to be called."""
+
+    def __init__(self, hook: Callable[..., Any], by_name: bool, always: bool = False) -> None:
+        self.hook, self.by_name, self.always = hook, by_name, always
+
+    def prepare(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Call the hook before forward, and return the arguments with which forward is to be called."""
+        if not self.by_name:
+            changed = self.hook(module, args)
+            if changed is None:
+                return args, kwargs
+            return (changed if isinstance(changed, tuple) else (changed,)), kwargs
+        changed = self.hook(module, args, kwargs)
+        if changed is None:
+            return args, kwargs
+        if not isinstance(changed, tuple) or len(changed) != 2:
+            raise RuntimeError(
+                f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+            )
+        return changed
+
+    def replace(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+        """Call the hook after forward, and return the result of the call."""
+        changed = self.hook(module, args, kwargs, result) if self.by_name else self.hook(module, args, result)
+        return result if changed is None else changed
+
+
+def _registered(module: Any, kind: str, hook: Any, prepend: bool) -> RemovableHandle:
+    """Add a hook to the module's hooks of this kind, at the end or before all others."""
+    hooks = module.__dict__.setdefault(kind, {})
+    others = dict(hooks) if prepend else {}
+    handle = add_hook(hooks, hook)
+    for number in others:  # move the older hooks behind the new one: a dict keeps the order of insertion
+        hooks[number] = hooks.pop(number)
+    return handle
 
 
 class _Backward:

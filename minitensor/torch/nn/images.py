@@ -98,6 +98,8 @@ class _BatchNorm(Module):
         momentum: float = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         op = f"{type(self).__name__}()"
@@ -105,7 +107,8 @@ class _BatchNorm(Module):
         self.eps, self.momentum = checks.real(op, "eps", eps), checks.real(op, "momentum", momentum)
         self.affine = affine = checks.flag(op, "affine", affine)
         self.track_running_stats = checks.flag(op, "track_running_stats", track_running_stats)
-        _register_scale_and_shift(self, num_features, affine, affine)
+        bias = checks.flag(op, "bias", bias)
+        _register_scale_and_shift(self, num_features, affine, affine and bias)
         for name, create in (("running_mean", zeros), ("running_var", ones)):
             self.register_buffer(name, create(num_features) if track_running_stats else None)
         self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if track_running_stats else None)
@@ -127,7 +130,7 @@ class _BatchNorm(Module):
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
 
@@ -181,7 +184,10 @@ class LayerNorm(Module):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class GroupNorm(Module):
@@ -193,7 +199,9 @@ class GroupNorm(Module):
         RuntimeError: if the input has another number of channels.
     """
 
-    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True) -> None:
+    def __init__(
+        self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True, *, bias: bool = True
+    ) -> None:
         super().__init__()
         num_groups = checks.integer("GroupNorm()", "num_groups", num_groups, least=1)
         num_channels = checks.integer("GroupNorm()", "num_channels", num_channels)
@@ -201,13 +209,16 @@ class GroupNorm(Module):
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        _register_scale_and_shift(self, num_channels, affine, affine)
+        _register_scale_and_shift(self, num_channels, affine, affine and checks.flag("GroupNorm()", "bias", bias))
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class InstanceNorm2d(Module):
@@ -221,13 +232,15 @@ class InstanceNorm2d(Module):
         RuntimeError: if ``affine`` is true and the input has another number of channels.
     """
 
-    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float = 0.1, affine: bool = False) -> None:
+    def __init__(
+        self, num_features: int, eps: float = 1e-05, momentum: float = 0.1, affine: bool = False, *, bias: bool = True
+    ) -> None:
         super().__init__()
         op = "InstanceNorm2d()"
         self.num_features = num_features = checks.integer(op, "num_features", num_features)
         self.eps, self.momentum = checks.real(op, "eps", eps), checks.real(op, "momentum", momentum)
         self.affine = affine = checks.flag(op, "affine", affine)
-        _register_scale_and_shift(self, num_features, affine, affine)
+        _register_scale_and_shift(self, num_features, affine, affine and checks.flag(op, "bias", bias))
 
     def forward(self, input: Tensor) -> Tensor:
         return F.instance_norm(input, weight=self.weight, bias=self.bias, eps=self.eps)
@@ -235,7 +248,7 @@ class InstanceNorm2d(Module):
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats=False"
+            f"bias={self.bias is not None}, track_running_stats=False"
         )
 
 

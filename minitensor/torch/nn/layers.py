@@ -7,8 +7,7 @@ frameworks. The other modules resemble Paddle's layers, but have other arguments
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from minitensor.engine import checks
@@ -166,73 +165,6 @@ class Dropout2d(_Dropping):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
-
-
-class _Modules(Module):
-    """Base class of lists of modules. The modules in a list are named by their positions."""
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())
-
-    def __getitem__(self, index: Any) -> Any:
-        modules = list(self._modules.values())
-        if isinstance(index, slice):
-            chosen = modules[checks.slice_of(f"{type(self).__name__}()", index)]
-            return Sequential(*chosen) if isinstance(self, Sequential) else ModuleList(chosen)
-        number = checks.integer(f"{type(self).__name__}()", "index", index)
-        if not -len(modules) <= number < len(modules):
-            raise IndexError(f"index {number} is out of range")
-        return modules[number]
-
-
-class Sequential(_Modules):
-    """Call modules in order, each with the result of the previous one.
-
-    The shape of the input is the one that the first module expects. The last module determines the shape of the result.
-
-    Raises:
-        IndexError: for a position without a module.
-    """
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__()
-        given = args[0].items() if len(args) == 1 and isinstance(args[0], OrderedDict) else enumerate(args)
-        for name, module in given:
-            self.add_module(str(name), module)
-
-    def forward(self, input: Any) -> Any:
-        for module in self._modules.values():
-            if module is None:
-                raise TypeError("Sequential(): a module that is None cannot be called")
-            input = module(input)
-        return input
-
-    def append(self, module: Module) -> Sequential:
-        """Append a module."""
-        self.add_module(str(len(self)), module)
-        return self
-
-
-class ModuleList(_Modules):
-    """A list of registered modules, for example for a loop in the ``forward`` of another module.
-
-    Raises:
-        IndexError: for a position without a module.
-        NotImplementedError: on a call.
-    """
-
-    def __init__(self, modules: Any = ()) -> None:
-        super().__init__()
-        for module in checks.elements("ModuleList()", "modules", modules, "modules"):
-            self.append(module)
-
-    def append(self, module: Module) -> ModuleList:
-        """Append a module."""
-        self.add_module(str(len(self._modules)), module)
-        return self
 
 
 #: The activations and losses, by name.

@@ -11,7 +11,7 @@ from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor as BaseTensor
-from minitensor.engine.layers.traversal import members, walk
+from minitensor.engine.layers.traversal import distinct, members, walk
 from minitensor.torch.conversion import device_and_dtype
 from minitensor.torch.dtypes import bfloat16, dtype_of, float16, float32, float64
 from minitensor.torch.errors import missing
@@ -46,17 +46,8 @@ class Module(Hooked):
             object.__setattr__(self, name, value)
             return
         home = "_parameters" if isinstance(value, Parameter) else "_modules" if isinstance(value, Module) else None
-        if home is None and name in kinds["_parameters"]:
-            if value is not None:
-                raise TypeError(
-                    f"cannot assign '{type(value).__name__}' as parameter '{name}' (torch.nn.Parameter or None "
-                    f"expected)"
-                )
-            home = "_parameters"
-        if home is None and name in kinds["_buffers"]:
-            home = "_buffers"
-        if home is None and name in kinds["_modules"] and value is None:
-            home = "_modules"
+        if home is None:
+            home = _home_of(kinds, name, value)
         if home is None:
             object.__setattr__(self, name, value)
             return
@@ -87,6 +78,7 @@ class Module(Hooked):
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Register a parameter under ``name``. If ``param`` is None, the attribute is None and is not a parameter."""
         _need_name("parameter", name)
+        _need_new_name(self, "_parameters", name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"cannot assign '{type(param).__name__}' object to parameter '{name}' (torch.nn.Parameter or None "
@@ -100,6 +92,7 @@ class Module(Hooked):
         If ``persistent`` is true, ``state_dict`` contains the tensor.
         """
         _need_name("buffer", name)
+        _need_new_name(self, "_buffers", name)
         persistent = checks.flag("register_buffer()", "persistent", persistent)
         if tensor is not None and not isinstance(tensor, BaseTensor):
             raise TypeError(
@@ -114,6 +107,7 @@ class Module(Hooked):
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
         _need_name("module", name)
+        _need_new_name(self, "_modules", name)
         self._modules[name] = module
 
     register_module = add_module
@@ -126,42 +120,104 @@ class Module(Hooked):
 
     # ---------- modules and tensors inside ----------
 
-    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
-        """Yield this module and every submodule once, with its name."""
-        return walk(self, checks.text("named_modules()", "prefix", prefix))
+    def named_modules(
+        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """Yield this module and every submodule once, with its name.
+
+        Args:
+            memo: modules that are not yielded; those that are yielded are added to it.
+            prefix: the name of this module.
+            remove_duplicate: False to yield a module with each of its names.
+        """
+        if memo is not None:
+            checks.instance("named_modules()", "memo", memo, set, "a set of modules")
+        checks.text("named_modules()", "prefix", prefix)
+        return walk(self, prefix, memo, checks.flag("named_modules()", "remove_duplicate", remove_duplicate))
 
     def modules(self) -> Iterator[Module]:
         """Yield this module and every submodule once."""
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Yield the modules that are attributes of this one, with their names."""
-        return ((name, module) for name, module in self._modules.items() if module is not None)
+        """Yield the modules that are attributes of this one, each once, with their names."""
+        return distinct(self._inside())
+
+    def _inside(self) -> list[tuple[str, Module]]:
+        """Return the modules that are attributes of this one, with all their names."""
+        return [(name, module) for name, module in self._modules.items() if module is not None]
 
     def children(self) -> Iterator[Module]:
-        """Yield the modules that are attributes of this one."""
+        """Yield the modules that are attributes of this one, each once."""
         return (module for _, module in self.named_children())
 
-    def _named(self, home: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Any]]:
+    def _named(self, home: str, prefix: str, recurse: bool, once: bool = True) -> Iterator[tuple[str, Any]]:
         checks.text(f"named{home}()", "prefix", prefix)
         inside = checks.flag(f"named{home}()", "recurse", recurse)
-        return members(self.named_modules(prefix) if inside else [(prefix, self)], home)
+        once = checks.flag(f"named{home}()", "remove_duplicate", once)
+        modules = self.named_modules(prefix=prefix, remove_duplicate=once) if inside else [(prefix, self)]
+        return members(modules, home, once)
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """Yield every parameter once, with its name."""
-        return self._named("_parameters", prefix, recurse)
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """Yield every parameter once, with its name. ``remove_duplicate=False`` yields it with each of its names."""
+        return self._named("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """Yield every parameter once."""
         return (value for _, value in self.named_parameters(recurse=recurse))
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """Yield every buffer once, with its name."""
-        return self._named("_buffers", prefix, recurse)
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Yield every buffer once, with its name. ``remove_duplicate=False`` yields it with each of its names."""
+        return self._named("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Yield every buffer once."""
         return (value for _, value in self.named_buffers(recurse=recurse))
+
+    def get_submodule(self, target: str) -> Module:
+        """Return the module with the name ``target``, such as "body.0"; this module for the empty name.
+
+        Raises:
+            AttributeError: if there is no such module.
+        """
+        found: Any = self
+        target = checks.text("get_submodule()", "target", target)
+        for name in target.split(".") if target else ():
+            if not hasattr(found, name):
+                raise AttributeError(f"{type(found).__name__} has no attribute `{name}`")
+            found = getattr(found, name)
+            if not isinstance(found, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return found
+
+    def get_parameter(self, target: str) -> Parameter:
+        """Return the parameter with the name ``target``, such as "body.0.weight".
+
+        Raises:
+            AttributeError: if there is no such parameter.
+        """
+        return self._get("_parameters", "an nn.Parameter", checks.text("get_parameter()", "target", target))
+
+    def get_buffer(self, target: str) -> Tensor:
+        """Return the buffer with the name ``target``, such as "body.1.running_mean".
+
+        Raises:
+            AttributeError: if there is no such buffer.
+        """
+        return self._get("_buffers", "a buffer", checks.text("get_buffer()", "target", target))
+
+    def _get(self, home: str, kind: str, target: str) -> Any:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if name not in module.__dict__[home]:
+            if hasattr(module, name):
+                raise AttributeError(f"`{name}` is not {kind}")
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        return module.__dict__[home][name]
 
     # ---------- state ----------
 
@@ -280,10 +336,35 @@ class Module(Hooked):
         for name, module in self._modules.items():
             inner.append(f"({name}): " + repr(module).replace("\n", "\n  "))
         extra = self.extra_repr()
-        if not inner:
+        lines = [*(extra.split("\n") if extra else []), *inner]
+        if not lines or (len(lines) == 1 and not inner):
             return f"{type(self).__name__}({extra})"
-        lines = [*([extra] if extra else []), *inner]
         return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def _home_of(kinds: dict[str, Any], name: str, value: Any) -> str | None:
+    """Return the dict where ``name`` is registered, if ``value`` may replace what is there; None if it is nowhere.
+
+    Raises:
+        TypeError: if the name is registered for values of another kind.
+    """
+    for home, what, allowed in (
+        ("_parameters", "parameter", "torch.nn.Parameter"),
+        ("_modules", "child module", "torch.nn.Module"),
+        ("_buffers", "buffer", "torch.nn.Buffer, torch.Tensor"),
+    ):
+        if name in kinds[home]:
+            if value is not None and not (home == "_buffers" and isinstance(value, BaseTensor)):
+                kind = value.type() if isinstance(value, Tensor) else type(value).__name__
+                raise TypeError(f"cannot assign '{kind}' as {what} '{name}' ({allowed} or None expected)")
+            return home
+    return None
+
+
+def _need_new_name(module: Module, home: str, name: str) -> None:
+    """Raise KeyError if ``module`` has an attribute ``name`` that is not registered in the dict ``home``."""
+    if hasattr(module, name) and name not in module.__dict__[home]:
+        raise KeyError(f"attribute '{name}' already exists")
 
 
 def _need_name(what: str, name: Any) -> None:

@@ -19,7 +19,7 @@ def _registered(module: Any, prefix: str) -> Iterator[tuple[str, dict[str, Any],
         for name, value in home.items():
             if value is not None and not (home is module._buffers and name in left_out):
                 yield prefix + name, home, name
-    for name, inner in module.named_children():
+    for name, inner in module._inside():
         yield from _registered(inner, f"{prefix}{name}.")
 
 

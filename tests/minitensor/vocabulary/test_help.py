@@ -54,6 +54,7 @@ WITHOUT_SHAPES = {
     *("get_rng_state", "set_rng_state", "initial_seed", "manual_seed", "calculate_gain", "Layer", "Module"),
     *("bool", "float", "double", "int", "long", "get_default_device", "set_default_device"),
     *("Optimizer", "set_printoptions", "LayerList", "ModuleList", "from_dlpack", "grad"),
+    *("ModuleDict", "ParameterList", "ParameterDict"),
     # These methods take one tensor of any shape.
     *("backward", "clear_grad", "clear_gradient", "data_ptr", "detach_", "element_size", "is_contiguous", "item"),
     *("numel", "nelement", "is_floating_point", "register_hook", "register_post_accumulate_grad_hook", "retain_grads"),

@@ -37,6 +37,15 @@ def test_a_layer_registered_twice_is_listed_once():
     assert [name for name, _ in net.named_buffers()] == ["count", "scratch"]
 
 
+def test_a_child_under_two_names_is_listed_once_and_saved_under_both():
+    """As in Paddle 2.6.2 and 3.3.1."""
+    layer = nn.Linear(1, 1)
+    twice = nn.Sequential(layer, nn.ReLU(), layer)
+    assert [name for name, _ in twice.named_children()] == ["0", "1"]
+    assert [each is layer for each in twice.children()] == [True, False]
+    assert list(twice.state_dict()) == ["0.weight", "0.bias", "2.weight", "2.bias"]
+
+
 def test_a_parameter_under_two_names_is_listed_once():
     first, second = nn.Linear(2, 2), nn.Linear(2, 2)
     second.weight = first.weight
@@ -104,7 +113,7 @@ def test_train_and_eval_apply_to_every_sublayer():
     assert net.train() is net and all(layer.training for layer in net.sublayers(include_self=True))
     seen = []
     net.apply(lambda layer: seen.append(type(layer).__name__))
-    assert seen[-1] == "Net" and seen.count("Linear") == 3  # apply visits the shared layer under both of its names
+    assert seen == ["Linear", "ReLU", "Linear", "Sequential", "Net"]  # apply visits the shared layer once, as in Paddle
 
 
 def test_a_deep_copy_of_a_layer_has_separate_parameters():

@@ -331,6 +331,9 @@ def _torch_instances(torch: Any, values: Values, add: Callable[..., None]) -> No
     add("RNNCell", lambda: nn.RNNCell(3, 2))
     add("MultiheadAttention", lambda: nn.MultiheadAttention(4, 2))
     add("ModuleList", lambda: nn.ModuleList([nn.Linear(3, 2), nn.ReLU()]))
+    add("ModuleDict", lambda: nn.ModuleDict({"a": nn.Linear(3, 2), "b": nn.ReLU()}))
+    add("ParameterList", lambda: nn.ParameterList([torch.ones(2), torch.zeros(3)]))
+    add("ParameterDict", lambda: nn.ParameterDict({"a": torch.ones(2), "b": torch.zeros(3)}))
     for name in ("SGD", "Adam", "AdamW", "RMSprop"):
         add(name, lambda name=name: getattr(torch.optim, name)(list(nn.Linear(3, 2).parameters()), lr=0.1))
     add("LambdaLR", lambda: schedulers.LambdaLR(values.optimizer(), lambda step: 1.0))
