@@ -12,7 +12,7 @@ from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd import enable_grad, no_grad
 from minitensor.torch.errors import warn
 from minitensor.torch.nn.parts import drop_gradient
-from minitensor.torch.tensor import Tensor
+from minitensor.torch.tensor import Tensor, as_torch
 
 
 class Optimizer:
@@ -25,7 +25,8 @@ class Optimizer:
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, BaseTensor):
             raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.Tensor"
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                f"{as_torch(params).type()}"
             )
         op = f"{type(self).__name__}()"
         checks.instance(op, "defaults", defaults, dict, "a dict of settings")
@@ -39,7 +40,11 @@ class Optimizer:
             self.add_param_group(group)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group of parameters. Its settings override the defaults of the optimizer."""
+        """Add a group of parameters. Its settings override the defaults of the optimizer.
+
+        The parameters may be pairs of a name and a tensor, as ``named_parameters()`` yields them. The group then has
+        the names as "param_names".
+        """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group).__name__}")
         if "params" not in param_group:
@@ -48,11 +53,15 @@ class Optimizer:
         if isinstance(params, BaseTensor):
             params = [params]
         params = checks.elements("add_param_group()", "params", params, "tensors")
+        names = [x[0] for x in params if isinstance(x, tuple) and len(x) == 2]
+        params = [x[1] if isinstance(x, tuple) and len(x) == 2 else x for x in params]
         for x in params:
             if not isinstance(x, BaseTensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(x).__name__}")
             if not x.is_leaf:
                 raise ValueError("can't optimize a non-leaf Tensor")
+        if names and len(names) < len(params):
+            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
         if len({id(x) for x in params}) < len(params):
             warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
@@ -61,7 +70,8 @@ class Optimizer:
         known = {id(x) for group in self.param_groups for x in group["params"]}
         if any(id(x) in known for x in params):
             raise ValueError("some parameters appear in more than one parameter group")
-        self.param_groups.append({**self.defaults, **param_group, "params": params})
+        group = {**param_group, "params": params, **({"param_names": names} if names else {})}
+        self.param_groups.append({**group, **{name: each for name, each in self.defaults.items() if name not in group}})
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Set the gradients to None, or fill them with zeros (``set_to_none=False``)."""
@@ -100,7 +110,13 @@ class Optimizer:
         """
         every = [x for group in self.param_groups for x in group["params"]]
         numbers = {id(x): i for i, x in enumerate(every)}
-        groups = [{**group, "params": [numbers[id(x)] for x in group["params"]]} for group in self.param_groups]
+        groups = [
+            {
+                **{name: each for name, each in group.items() if name != "params"},
+                "params": [numbers[id(x)] for x in group["params"]],
+            }
+            for group in self.param_groups
+        ]
         return {"state": {numbers[id(x)]: values for x, values in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -144,11 +160,13 @@ class Optimizer:
             own.update({name: value for name, value in group.items() if name != "params"})
 
     def __repr__(self) -> str:
-        lines = []
-        for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
-            lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
-        return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
+        groups = [
+            "\n".join(
+                [f"Parameter Group {i}", *(f"    {name}: {group[name]}" for name in sorted(group) if name != "params")]
+            )
+            for i, group in enumerate(self.param_groups)
+        ]
+        return f"{type(self).__name__} (\n" + "\n\n".join(groups) + "\n)"
 
 
 def _like_parameter(x: Any, value: Any) -> Any:
