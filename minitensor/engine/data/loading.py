@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -157,8 +157,10 @@ def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
 MOST_LEVELS = 64
 
 
-def collated(samples: list[Any], join: Callable[[list[Any]], Any], words: str, level: int = 0) -> Any:
+def collated(samples: Sequence[Any], join: Callable[[Any], Any], words: str, level: int = 0) -> Any:
     """Combine samples of the same form into one batch, by joining their corresponding parts.
+
+    Strings are not joined: a list of them remains a list, and those at one place of several tuples become a tuple.
 
     Args:
         join: combines tensors, arrays or numbers into one tensor; returns NotImplemented for anything else.
@@ -184,6 +186,6 @@ def collated(samples: list[Any], join: Callable[[list[Any]], Any], words: str, l
     if isinstance(first, (list, tuple)):
         if any(len(each) != len(first) for each in samples):
             raise RuntimeError("each element in list of batch should be of equal size")
-        parts = [collated(list(part), join, words, level + 1) for part in zip(*samples, strict=True)]
+        parts = [collated(part, join, words, level + 1) for part in zip(*samples, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else parts
     raise TypeError(f"{words}: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}")

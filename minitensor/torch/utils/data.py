@@ -177,6 +177,21 @@ def default_collate(batch: list[Any]) -> Any:
     return collated(batch, _join, "default_collate")
 
 
+def _check_settings_of_workers(timeout: Any, init: Any, context: Any, prefetch: Any, persistent: Any) -> None:
+    """Raise ValueError or TypeError for settings that PyTorch refuses without workers."""
+    op = "DataLoader()"
+    if checks.real(op, "timeout", timeout) < 0:
+        raise ValueError("timeout option should be non-negative")
+    if prefetch is not None:
+        raise ValueError("prefetch_factor option needs workers; leave it out, because num_workers is 0")
+    if checks.flag(op, "persistent_workers", persistent):
+        raise ValueError("persistent_workers option needs num_workers > 0")
+    if context is not None:
+        raise ValueError("multiprocessing_context can only be used with multi-process loading (num_workers > 0)")
+    if init is not None:
+        checks.function(op, "worker_init_fn", init)
+
+
 class DataLoader(Loader):  # PyTorch and Paddle share the meaning of most arguments, but not their order and checks
     """An iterable over the batches of ``dataset``.
 
@@ -191,6 +206,8 @@ class DataLoader(Loader):  # PyTorch and Paddle share the meaning of most argume
         collate_fn: a function that returns a batch for a list of samples; by default :func:`default_collate`.
         pin_memory: has no effect.
         drop_last: True to leave out the last batch if it is shorter.
+        timeout, worker_init_fn, multiprocessing_context, prefetch_factor, persistent_workers: settings of workers. They
+            are checked as PyTorch checks them without workers, and have no effect.
         generator: the generator that draws the order.
         share: True for batches that are views of the tensors of a TensorDataset. False for copies in every case, even
             with ``batch_size=None``. PyTorch has no such argument.
@@ -212,8 +229,13 @@ class DataLoader(Loader):  # PyTorch and Paddle share the meaning of most argume
         collate_fn: Callable[[list[Any]], Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
-        *,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: Any = None,
         generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
         share: bool | None = None,
     ) -> None:
         self.dataset, self.share, self.batch_size, self.drop_last = dataset, share, batch_size, drop_last
@@ -232,6 +254,9 @@ class DataLoader(Loader):  # PyTorch and Paddle share the meaning of most argume
         )
         self.generator = None if generator is None else generator_of(generator)
         self._check(num_workers)
+        _check_settings_of_workers(
+            timeout, worker_init_fn, multiprocessing_context, prefetch_factor, persistent_workers
+        )
         self.batches = self.sampler = None
         if isinstance(dataset, IterableDataset):
             if shuffle or sampler is not None or batch_sampler is not None:
@@ -253,6 +278,21 @@ class DataLoader(Loader):  # PyTorch and Paddle share the meaning of most argume
             self.batches = BatchSampler(sampler, batch_size, drop_last)
         elif drop_last:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+
+    @property
+    def batch_sampler(self) -> Any:
+        """The iterable over the lists of indices of the batches; None if samples are read one by one."""
+        return self.batches
+
+    @property
+    def num_workers(self) -> int:
+        """The number of worker processes, which is 0."""
+        return 0
+
+    @property
+    def collate_fn(self) -> Callable[[list[Any]], Any]:
+        """The function that returns a batch for a list of samples."""
+        return self.collate
 
     def __iter__(self) -> Any:
         # As in PyTorch, a seed for workers is drawn at the start of each loop, even if there are no workers.
