@@ -114,6 +114,10 @@ class finfo:
         self.resolution, self.tiny = float(limits.resolution), float(limits.tiny)
         self.smallest_normal = self.tiny
 
+    def __repr__(self) -> str:
+        shown = ((name, getattr(self, name)) for name in ("resolution", "min", "max", "eps", "smallest_normal", "tiny"))
+        return f"finfo({', '.join(f'{name}={value:g}' for name, value in shown)}, dtype={self.dtype})"
+
 
 class iinfo:
     """The limits of an integer type: ``torch.iinfo(torch.int32).max``.
@@ -130,6 +134,9 @@ class iinfo:
             raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{given}'")
         limits = np.iinfo(given.numpy)
         self.bits, self.dtype, self.max, self.min = limits.bits, given.name, int(limits.max), int(limits.min)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
 class Size(tuple):

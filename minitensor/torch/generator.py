@@ -74,13 +74,13 @@ class Generator:
         """Return the seed with which the sequence started."""
         return self._seed
 
-    def state(self) -> tuple[Any, ...]:
+    def get_state(self) -> tuple[Any, ...]:
         """Return the state from which the next numbers are computed."""
         inner = self._bits.state["state"]
         return inner["key"].copy(), int(inner["pos"]), self._seed, self._cached
 
     def set_state(self, state: tuple[Any, ...]) -> None:
-        """Continue from a state that :meth:`state` returned.
+        """Continue from a state that :meth:`get_state` returned.
 
         Raises:
             TypeError: if ``state`` is not such a state.
@@ -208,7 +208,7 @@ def _drawable(op: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtyp
 
 
 def _is_state(given: Any) -> bool:
-    """True if :meth:`Generator.state` can have returned ``given``."""
+    """True if :meth:`Generator.get_state` can have returned ``given``."""
     if not isinstance(given, tuple) or len(given) != 4:
         return False
     key, pos, seed, kept = given

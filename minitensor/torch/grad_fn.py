@@ -43,6 +43,8 @@ def function_name(node: Node) -> str:
         return "torch::autograd::AccumulateGrad"
     if op.name == "setitem" and op.saved_names:
         return "IndexPutBackward0"  # an assignment with an advanced index
+    if op.name.endswith("]"):  # one output of a function of one's own, such as Two[1]
+        return f"{op.name[: op.name.rindex('[')]}Backward"
     return operation_name(op.name)
 
 

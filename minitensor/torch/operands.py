@@ -316,7 +316,7 @@ def write_into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: 
             f"{op}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             f"arguments requires grad.\nUse the normal operation, or call it under `torch.no_grad()`."
         )
-    before = default_generator.state()
+    before = default_generator.get_state()
     try:
         return _write_results(op, redirect(op, *given, **named), out, targets)
     except BaseException:

@@ -37,7 +37,7 @@ def seed() -> int:
 
 def get_rng_state() -> tuple[Any, ...]:
     """Return the state of the random numbers, for :func:`set_rng_state`. PyTorch returns it as a tensor."""
-    return default_generator.state()
+    return default_generator.get_state()
 
 
 def set_rng_state(new_state: tuple[Any, ...]) -> None:

@@ -63,6 +63,34 @@ def _call(func: Callable[..., Any], inputs: Any, create_graph: bool, what: str) 
     return leaves, outputs, several_in, several_out
 
 
+def _need_dependence(outputs: Sequence[Tensor], inputs: Tensors) -> None:
+    """Raise RuntimeError unless each of the outputs depends on each of the inputs."""
+    for i, out in enumerate(outputs):
+        if not out.requires_grad:
+            raise RuntimeError(
+                f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in "
+                "a differentiable manner from the input when running in strict mode."
+            )
+        found = grad([out], inputs, [ones_like(out)], retain_graph=True, allow_unused=True)
+        for j, g in enumerate(found):
+            if g is None:
+                raise RuntimeError(
+                    f"Output {i} of the user-provided function is independent of input {j}. This is not allowed in "
+                    "strict mode."
+                )
+
+
+def _need_curvature(first: Tensors) -> None:
+    """Raise RuntimeError unless each of the first derivatives depends on the inputs."""
+    for j, g in enumerate(first):
+        if not g.requires_grad:
+            raise RuntimeError(
+                "While computing the hessian, found that the jacobian of the user-provided function with respect to "
+                f"input {j} is independent of the input. This is not allowed in strict mode. The function must be "
+                "twice differentiable, and a linear function has no second derivative."
+            )
+
+
 def _gradients(outputs: Any, inputs: Tensors, seeds: Any, create_graph: bool) -> Tensors:
     """Return the gradients by ``inputs`` of the sum of all ``outputs``, each multiplied by its tensor in ``seeds``.
 
@@ -115,15 +143,35 @@ def _vector(v: Any, like: Tensors, what: str) -> Tensors:
     return vectors
 
 
-def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **named: Any) -> Any:
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
     """Return the derivatives of each output element by each input element, as a tensor of shape
     ``out.shape + in.shape``.
 
     Several inputs are passed as a tuple, and the result is then a tuple with a tensor for each input. If the function
     returns several outputs, the result is a tuple with such a result for each output.
+
+    Args:
+        strict: True to raise RuntimeError if an output does not depend on an input; otherwise the derivatives are 0.
+        vectorize: has no effect, because each row is computed by one backward.
+        strategy: has no effect. "forward-mode" computes the same derivatives.
+
+    Raises:
+        RuntimeError: if ``strict`` is true and an output does not depend on an input.
     """
+    strict = _strict("jacobian", strict)
+    checks.flag("jacobian()", "vectorize", vectorize)
+    checks.choice("jacobian()", "strategy", strategy, ("reverse-mode", "forward-mode"))
     with enable_grad():
         leaves, outputs, several_in, several_out = _call(func, inputs, create_graph, "jacobian")
+        if strict:
+            _need_dependence(outputs, leaves)
         rows = []
         for out in outputs:
             flat = out.reshape(-1)
@@ -133,23 +181,48 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
     return _as_given([_as_given(row, several_in) for row in rows], several_out)
 
 
-def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **named: Any) -> Any:
+def hessian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
     """Return the second derivatives of a function that returns a tensor of one element.
 
     The result has the shape ``in.shape + in.shape``. For several inputs, it is a tuple of tuples of such tensors.
 
+    Args:
+        strict: True to raise RuntimeError if the output, or a first derivative, does not depend on the inputs.
+        vectorize: has no effect, because each row is computed by one backward.
+        outer_jacobian_strategy: has no effect. "forward-mode" computes the same derivatives.
+
     Raises:
-        RuntimeError: if the function returns anything but a tensor of one element.
+        RuntimeError: if the function returns anything but a tensor of one element, or if ``strict`` is true and there
+            is no such dependence.
     """
     checks.function("hessian()", "func", func)
+    strict = _strict("hessian", strict)
+    checks.flag("hessian()", "vectorize", vectorize)
+    checks.choice("hessian()", "outer_jacobian_strategy", outer_jacobian_strategy, ("reverse-mode", "forward-mode"))
     _, several_in = _tuple(inputs, "inputs given to hessian")
 
     def first(*given: Tensor) -> Any:
         out = _scalar(func(*given), "hessian")
-        return _gradients([out], given, [None], True)
+        if strict:
+            _need_dependence([out], given)
+        derivatives = _gradients([out], given, [None], True)
+        if strict:
+            _need_curvature(derivatives)
+        return derivatives
 
     rows = jacobian(first, inputs, create_graph)
     return _as_given(rows, several_in)
+
+
+def _strict(what: str, strict: Any) -> bool:
+    return checks.flag(f"{what}()", "strict", strict)
 
 
 def _scalar(out: Any, what: str) -> Tensor:
@@ -160,8 +233,11 @@ def _scalar(out: Any, what: str) -> Tensor:
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return the output of ``func``, and the product of ``v`` and the Jacobian. One backward computes the product."""
+    strict = _strict("vjp", strict)
     with enable_grad():
         leaves, outputs, several_in, several_out = _call(func, inputs, create_graph, "vjp")
+        if strict:
+            _need_dependence(outputs, leaves)
         found = _gradients(outputs, leaves, _vector(v, outputs, "user-provided function returns"), create_graph)
     return (
         _as_given(_results(outputs, create_graph), several_out),
@@ -175,8 +251,11 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     Two backwards compute the product. The first one computes ``u @ J``, which is linear in ``u``; its derivative by
     ``u``, multiplied by ``v`` in the second one, is ``J @ v``.
     """
+    strict = _strict("jvp", strict)
     with enable_grad():
         leaves, outputs, _, several_out = _call(func, inputs, create_graph, "jvp")
+        if strict:
+            _need_dependence(outputs, leaves)
         seeds = tuple(zeros_like(out).requires_grad_() for out in outputs)
         products = _gradients(outputs, leaves, seeds, True)
         found = _gradients(products, seeds, _vector(v, leaves, "input to the function"), create_graph)
@@ -188,7 +267,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return the output of ``func``, and the product of the Hessian and ``v``."""
-    return _hessian_product("hvp", func, inputs, v, create_graph)
+    return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
@@ -196,17 +275,23 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
     The Hessian is symmetric, so this is the same product as that of :func:`hvp`.
     """
-    return _hessian_product("vhp", func, inputs, v, create_graph)
+    return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
-def _hessian_product(name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool) -> Any:
+def _hessian_product(name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool) -> Any:
+    strict = _strict(name, strict)
     checks.function(f"{name}()", "func", func)
     create_graph = checks.flag(f"{name}()", "create_graph", create_graph)
     with enable_grad():
         given, several_in = _tuple(inputs, f"inputs given to {name}")
         leaves = _leaves(given, create_graph)
         out = func(*leaves)
-        first = _gradients([_scalar(out, name)], leaves, [None], True)
+        scalar = _scalar(out, name)
+        if strict:
+            _need_dependence([scalar], leaves)
+        first = _gradients([scalar], leaves, [None], True)
+        if strict:
+            _need_curvature(first)
         found = _gradients(first, leaves, _vector(v, leaves, "input to the function"), create_graph)
     return out if create_graph else out.detach(), _as_given(_results(found, create_graph), several_in)
 

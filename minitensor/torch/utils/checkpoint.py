@@ -99,7 +99,7 @@ class _Repeatable(Repeatable):
 
     def random_state(self) -> Any:
         """Return the state of the random numbers."""
-        return default_generator.state()
+        return default_generator.get_state()
 
     def set_random_state(self, state: Any) -> None:
         """Continue from a state that :meth:`random_state` returned."""

@@ -64,7 +64,7 @@ def test_one_call_of_rand_draws_the_same_numbers_as_several_calls():
 def test_a_generator_with_a_restored_state_draws_the_same_numbers():
     generator = torch.Generator().manual_seed(3)
     torch.randn(3, generator=generator)  # an odd count, so that the generator caches a number for the next call
-    state = generator.state()
+    state = generator.get_state()
     first = torch.randn(5, generator=generator).tolist()
     generator.set_state(state)
     assert torch.randn(5, generator=generator).tolist() == first
