@@ -193,9 +193,10 @@ spell("matmul", "matmul", "input, other", prologue="transpose_x = transpose_y = 
       doc="Matrix product over the last two dimensions.",
       takes="x [..., n, k] and y [..., k, m], or [k] for a vector; leading dimensions are broadcast")  # fmt: skip
 spell("addmm", "addmm", "input, mat1, mat2", keywords="beta=1, alpha=1", renamed={"x": "mat1", "y": "mat2"},
+      same_dtype=("input", "x", "y"),
       prologue="need_same_dtypes('addmm', input, x, y)\ncheck_numbers(input, beta, alpha, wide=True)")  # fmt: skip
 spell("baddbmm", "baddbmm", "input, batch1, batch2", keywords="beta=1, alpha=1",
-      renamed={"x": "batch1", "y": "batch2"},
+      renamed={"x": "batch1", "y": "batch2"}, same_dtype=("input", "x", "y"),
       prologue="need_same_dtypes('baddbmm', input, x, y)\ncheck_numbers(input, beta, alpha, wide=True)")  # fmt: skip
 spell("renorm", "renorm", "input, p, dim, maxnorm", renamed={"max_norm": "maxnorm"})
 
@@ -216,7 +217,7 @@ spell("atan2 arctan2", "atan2", in_place=True, marks={"origin": "logical_and(x =
 for _name in ("fmax", "fmin", "signbit"):
     spell(_name)
 spell("heaviside", "heaviside", "input, values", renamed={"y": "values"}, in_place=True,
-      prologue="need_same_dtype('heaviside', x, y, 'values')",
+      same_dtype=("x", "y"), prologue="need_same_dtype('heaviside', x, y, 'values')",
       rules={"x": "no_slope('heaviside')", "y": "no_slope('heaviside')"})  # fmt: skip
 spell("erfinv", rules={"x": "g * 0.8862269254527580 * exp(square(erfinv(x)))"})
 spell("asin arcsin", "asin", found=_ALSO_IN_PLACE)
@@ -234,7 +235,13 @@ spell("frac", prologue="need_floats_for_kernel('frac_cpu', x)", forward=kernels.
 spell("logit", found=_ALSO_IN_PLACE)
 spell("polygamma", "polygamma", "n, input", grad_name="PolygammaBackward0")
 spell("xlogy", found=_ALSO_IN_PLACE)
-spell("lerp", "lerp", "input, end, weight", renamed={"y": "end"}, prologue="need_same_dtype('lerp', x, y)",
+spell("lerp", "lerp", "input, end, weight", renamed={"y": "end"}, floats=False,
+      doc="x + weight * (y - x): x for weight 0, y for weight 1. A weight without dimensions may have any dtype.",
+      same_dtype=("x", "y", "weight"), refuses=("NotImplementedError: for integers and bools.",),
+      prologue="need_same_dtype('lerp', x, y)\n"
+               "if isinstance(weight, BaseTensor) and weight._array.ndim: "
+               "need_same_dtype('lerp', x, weight, 'weight')\nneed_floats_for_kernel("
+               "'lerp_kernel_tensor' if isinstance(weight, BaseTensor) else 'lerp_kernel_scalar', x)",
       forward=kernels.lerp)  # fmt: skip
 spell("nan_to_num", found=_ALSO_IN_PLACE)
 spell("bitwise_left_shift", "bitwise_left_shift", "input, other", prologue="is_arithmetic = True",

@@ -37,7 +37,7 @@ from minitensor.engine.events import StorageCreated, TensorCreated, TensorWritte
 from minitensor.engine.kernels import chunks, reducing, sixteen_bits, written
 from minitensor.engine.modes import casting, modes, paused
 from minitensor.engine.operations import indices, operands, variants
-from minitensor.engine.operations.describing import Wording, described
+from minitensor.engine.operations.describing import Wording, described, parameters_of
 from minitensor.engine.operations.rules import namespaces
 from minitensor.engine.operations.templates import (
     ARRAYS,
@@ -178,7 +178,9 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         if function is None:
             function = self._made[form] = self.function(form, form.own)
             function.__name__ = function.__qualname__ = form.name
-            function.__doc__ = described(form.row, form.in_place, form.signature, form.parameters, self._wording)
+            function.__doc__ = described(
+                form.row, form.in_place, form.signature, form.parameters, self._wording, self._spelled
+            )
             if not form.is_strict and "*, " in form.signature:
                 shown = _with_keywords(function, form.signature)
                 function.__signature__ = shown  # type: ignore[attr-defined]  # the attribute that `inspect` reads
@@ -192,6 +194,21 @@ class Compiler(Mapping[str, Callable[..., Any]]):
 
     def __contains__(self, name: object) -> bool:
         return name in self.forms
+
+    def _spelled(self, operation: str, arguments: list[str]) -> tuple[str, list[str]]:
+        """Return the name of a row in this vocabulary, and ``arguments`` in the order of the vocabulary's signature.
+
+        ``arguments`` begins with the operands of the row. If ``operation`` is not a row, nothing changes.
+        """
+        form = next((each for each in self.forms.values() if each.own == operation and not each.in_place), None)
+        if form is None:
+            return operation, arguments
+        named = self.forms.get(operation)
+        name = operation if named is not None and named.row is form.row else form.name
+        names = [form.parameters.get(each, each) for each in (*form.row.operands, *form.row.argument_names)]
+        given = dict(zip(names, arguments, strict=False))
+        order = [each for each in parameters_of(form.signature) if each in given]
+        return name, [given[each] for each in order] if len(order) == len(given) else arguments
 
     def function(self, form: Form, called: str) -> Callable[..., Any]:
         """Return the function of ``form``, compiled under the name ``called``."""

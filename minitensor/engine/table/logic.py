@@ -22,13 +22,21 @@ for _name, _doc in {
     "bitwise_or": "The bits that are set in one or both operands.",
     "bitwise_xor": "The bits that are set in exactly one operand.",
 }.items():
-    op(_name, getattr(np, _name), "x y", _doc)
-op("bitwise_not", np.bitwise_not, "x", "x with every bit inverted.", aliases=("bitwise_invert",))
+    op(_name, getattr(np, _name), "x y", _doc, accepts="integers or bools")
+op(
+    "bitwise_not",
+    np.bitwise_not,
+    "x",
+    "x with every bit inverted.",
+    accepts="integers or bools",
+    aliases=("bitwise_invert",),
+)
 
 _SHIFT = {
     "arguments": ("is_arithmetic=True",),
     "prepare": kernels.flag_argument,
-    "refuses": ("ValueError: for y below 0.", "TypeError: for tensors that are not of integers."),
+    "refuses": ("ValueError: for y below 0.",),
+    "accepts": "integers",
     "signature": "x, y, is_arithmetic=True, out=None, name=None",
 }
 op("bitwise_left_shift", kernels.left_shift, "x y", "The bits of x, y places to the left.", **_SHIFT,

@@ -30,11 +30,12 @@ class Row:
         namespaces: the namespaces that contain it: ``T`` methods of Tensor, ``m`` minitensor, ``F`` nn.functional.
         normal, in_place: true if the normal and the in-place form of the operation exist.
         floats: true if the result is floating: integers are converted to float32.
-        not_differentiable: true if the result, such as a bool, has no gradient. In place, the result is stored in the
-            dtype of the target.
+        not_differentiable: true if the result, such as a bool, has no gradient. In place it gets the target's dtype.
         zero_slopes: if ``not_differentiable`` is true, the operands to which the in-place form passes a gradient of 0;
             by default only the target.
         promote: the operands that are converted to one dtype first.
+        same_dtype: the operands whose dtypes must be equal, if the vocabulary refuses others.
+        accepts: "integers" or "integers or bools", if the operation refuses tensors of other dtypes.
         writes: for an operation that writes only a part of its target, the source text of a call that returns this
             part; it calls a function in ``kernels.written``.
         elementwise: true if operands are broadcast against each other; errors then mention broadcasting.
@@ -65,6 +66,8 @@ class Row:
     not_differentiable: bool = False
     zero_slopes: tuple[str, ...] = ()
     promote: tuple[str, ...] = ()
+    same_dtype: tuple[str, ...] = ()
+    accepts: str = ""
     writes: str = ""
     elementwise: bool = True
     takes: str = ""

@@ -264,6 +264,7 @@ def scaled_dot_product_attention(
 
     Raises:
         ValueError: if shapes do not fit, or both a mask and ``is_causal`` are given.
+        TypeError: if ``query``, ``key`` or ``value`` does not hold floats.
     """
     out = attention.attend(query, key, value, attn_mask, dropout_p, is_causal)
     out = result_strides.arrange(as_torch(out), result_strides.attended, query, key, value)

@@ -291,6 +291,7 @@ def binary_cross_entropy(
     Raises:
         ValueError: if the shapes differ.
         RuntimeError: if an element of ``input`` is not a probability.
+        TypeError: if ``target`` does not hold floats.
     """
     need_tensor("binary_cross_entropy", input)
     need_tensor("binary_cross_entropy", target, 2)
@@ -328,6 +329,7 @@ def binary_cross_entropy_with_logits(
 
     Raises:
         ValueError: if the shapes differ.
+        TypeError: if ``target`` does not hold floats.
     """
     out = engine.binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight)
     return name_grad_fn(_lay_out(as_torch(out), target, input), "BinaryCrossEntropyWithLogitsBackward0")
