@@ -25,8 +25,9 @@ class Parameter(Tensor):
             data = empty(0)
         if not isinstance(data, BaseTensor):
             raise TypeError(f"Parameter takes a tensor, not {type(data).__name__}")
-        made: Any = Tensor._alias(data._array, data._storage)
-        made.__class__ = cls
+        alias = Tensor._alias(data._array, data._storage)
+        made: Any = Tensor.__new__(cls)  # a subclass without __slots__ has another layout
+        made._array, made._storage, made._node, made._history = alias._array, alias._storage, None, None
         made.requires_grad = requires_grad
         return made
 
