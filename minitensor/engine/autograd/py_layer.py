@@ -96,6 +96,11 @@ class PyLayer:
     def _as_framework_tensor(x: Tensor) -> Tensor:
         return x
 
+    @staticmethod
+    def _gradients_of_outputs(ctx: PyLayerContext, grads: list[Tensor | None]) -> list[Tensor | None]:
+        """Return the arguments of backward, given the gradients of the outputs that are tensors."""
+        return grads
+
     @classmethod
     def _operation(cls) -> Operation:
         op = Operation(cls.__name__, run_backward)
@@ -253,7 +258,8 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
     ctx._node, ctx._recorded = node, recorded
     try:
         convert = ctx._layer._as_framework_tensor
-        answer = ctx._layer.backward(ctx, *(None if each is None else convert(each) for each in grads))
+        given = ctx._layer._gradients_of_outputs(ctx, [None if each is None else convert(each) for each in grads])
+        answer = ctx._layer.backward(ctx, *given)
     finally:
         ctx._node, ctx._recorded = before
         ctx._unlock_saved()

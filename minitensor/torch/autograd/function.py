@@ -143,10 +143,19 @@ class Function(PyLayer):
         ctx._takes_tensor = tuple(isinstance(x, BaseTensor) for x in args)
         ctx.needs_input_grad = tuple(next(wanting) if is_tensor else False for is_tensor in ctx._takes_tensor)
         if cls.setup_context is Function.setup_context:
-            return cls.forward(ctx, *args)
-        output = cls.forward(*args)
-        cls.setup_context(ctx, args, output)
+            output = cls.forward(ctx, *args)
+        else:
+            output = cls.forward(*args)
+            cls.setup_context(ctx, args, output)
+        many = output if isinstance(output, (list, tuple)) else (output,)
+        ctx._returns_tensor = tuple(isinstance(x, BaseTensor) for x in many)
         return output
+
+    @staticmethod
+    def _gradients_of_outputs(ctx: Any, grads: list[Any]) -> list[Any]:
+        """Return the arguments of backward: the gradients, and None for each output that is not a tensor."""
+        remaining = iter(grads)
+        return [next(remaining) if is_tensor else None for is_tensor in ctx._returns_tensor]
 
     @classmethod
     def _answers(cls, ctx: Any, node: Node, answer: Any, recorded: bool) -> list[Any]:

@@ -93,11 +93,18 @@ def backward(
     pending = pending_counts(node for node, _ in starts)
     chosen = frozenset[Node]()
     if inputs is not None:
-        chosen = _nodes_to_retain(list(inputs) if isinstance(inputs, (list, tuple)) else [inputs])
+        chosen = _nodes_to_retain(_listed("backward()", inputs))
         restrict_to(chosen, pending)
     with pytorch_errors(), no_grad(), OnArrays() as propagation:  # operations in hooks are not recorded
         arrived = propagate(engine.sum_by_node(starts), pending, retain_graph, propagation, chosen)
         engine.commit({node: g for node, g in arrived.items() if type(node) is Leaf}, propagation)
+
+
+def _listed(op: str, inputs: Any) -> list[Any]:
+    """Return ``inputs``, a tensor or an iterable of tensors such as ``module.parameters()``, as a list."""
+    if isinstance(inputs, (Tensor, str)) or not checks.is_iterable(inputs):
+        return [inputs]
+    return checks.elements(op, "inputs", inputs, "tensors")
 
 
 def _need_tensors(inputs: Sequence[Any]) -> None:
@@ -179,7 +186,9 @@ def grad(
     if is_grads_batched:
         raise NotImplementedError("is_grads_batched must be False: call grad() once for each gradient of the batch")
     many: Sequence[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-    wanted: Sequence[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    wanted = _listed("grad()", inputs)
+    if not wanted:
+        raise RuntimeError("grad requires non-empty inputs.")
     gradients = _many(grad_outputs, len(many))
     starts = [_start(x, g, i) for i, (x, g) in enumerate(zip(many, gradients, strict=True))]
     _need_tensors(wanted)
