@@ -134,6 +134,15 @@ class ValuesAndIndices(namedtuple("ValuesAndIndices", ("values", "indices"))):
     def __repr__(self) -> str:
         return f"torch.return_types.{self.name}(\nvalues={self.values!r},\nindices={self.indices!r})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.name, *self)
+
+
+def _restored(name: str, values: Any, indices: Any) -> ValuesAndIndices:
+    """Return the result of the function ``name``. Pickles refer to this function by its name."""
+    kind = next(each for each in ValuesAndIndices.__subclasses__() if each.name == name)
+    return kind(values, indices)
+
 
 _ARG = """
 Returns:

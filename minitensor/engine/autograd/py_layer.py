@@ -8,6 +8,7 @@ of forward are not recorded.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,7 +22,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import made_on
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.device.places import Place
-from minitensor.engine.dtypes import BY_NUMPY, FLOATS
+from minitensor.engine.dtypes import BY_NUMPY, FLOATS, promoted
 from minitensor.engine.events import TensorCreated, ViewCreated, watch
 from minitensor.engine.modes import modes, no_grad
 from minitensor.engine.operations.operands import cast
@@ -229,7 +230,7 @@ def _describe_outputs(call: LayerCall, outputs: list[Tensor], wanting: list[bool
         raise TypeError(f"{call.name}: forward returned outputs on {' and '.join(places)}; they must be on one device")
     size = sum(x._array.size for x in wanted)
     total = size + len(wanted)
-    dtype = np.result_type(*(x._array.dtype for x in wanted))
+    dtype = functools.reduce(promoted, (x._array.dtype for x in wanted))
     call.node.shape = (total,)
     described, begin, count = [], 0, size
     for k, (x, wants) in enumerate(zip(outputs, wanting, strict=True)):

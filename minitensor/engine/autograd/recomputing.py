@@ -7,6 +7,7 @@ part reads was written since forward, the result would differ, so backward raise
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from weakref import ref
@@ -19,7 +20,7 @@ from minitensor.engine.autograd.py_layer import PyLayer
 from minitensor.engine.core.history import Leaf, Node
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
-from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.dtypes import FLOATS, promoted
 from minitensor.engine.modes import enable_grad, modes
 from minitensor.engine.random import source
 from minitensor.engine.saved.saved import FREED
@@ -101,7 +102,7 @@ class Repeatable:
         """Return a tensor for each outside node, in the dtype of the results, with the memory of a single element."""
         many = results if isinstance(results, tuple) else [results]
         floats = [x._array.dtype for x in many if isinstance(x, Tensor) and x._array.dtype in FLOATS]
-        self.dtype = np.result_type(*floats) if floats else self.dtype
+        self.dtype = functools.reduce(promoted, floats) if floats else self.dtype
         placeholders: list[Any] = []
         for node in self.outside:
             placeholder: Any = self.kind._made(np.zeros((), self.dtype))
@@ -133,11 +134,12 @@ class Repeatable:
         return [x for x in many if isinstance(x, Tensor)]
 
     def gradients(
-        self, saved: Sequence[Any], wanted: Sequence[bool], grads: Sequence[Any], recorded: bool
+        self, ctx: Any, saved: Sequence[Any], wanted: Sequence[bool], grads: Sequence[Any], recorded: bool
     ) -> list[Tensor | None]:
         """Run the function again on the tensors ``saved``; return the gradients of these tensors and of outside nodes.
 
         Args:
+            ctx: the context of the layer, which gets the dtypes of the gradients as those of the layer's inputs.
             wanted: for each tensor argument and each outside node, True if its gradient is required.
             grads: the gradients of the results.
             recorded: True to return gradients with a history.
@@ -154,7 +156,13 @@ class Repeatable:
         inputs = [x for x, wants in zip((*args, *outside), wanted, strict=True) if wants]
         with enable_grad():
             found = iter(self.back([y for y, _ in pairs], inputs, [g for _, g in pairs], recorded, outside))
-        return [next(found) if wants else None for wants in wanted]
+        answers = [next(found) if wants else None for wants in wanted]
+        # A node does not store the dtype of its value, so the placeholder of an outside node may have another one.
+        ctx._inputs = tuple(
+            (shape, dtype if g is None else g._array.dtype, gpu)
+            for (shape, dtype, gpu), g in zip(ctx._inputs, answers, strict=True)
+        )
+        return answers
 
     @contextlib.contextmanager
     def _drawing_again(self) -> Iterator[None]:
@@ -204,7 +212,7 @@ class Recomputed(PyLayer):
     def backward(ctx: Any, *grads: Any) -> Any:
         """Run the part again and return the gradients of its inputs."""
         wanted = [each is not None for each in ctx._node.inputs]
-        return tuple(ctx.repeatable.gradients(ctx.saved_tensor(), wanted, grads, modes.grad))
+        return tuple(ctx.repeatable.gradients(ctx, ctx.saved_tensor(), wanted, grads, modes.grad))
 
 
 def recompute(

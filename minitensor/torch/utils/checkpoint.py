@@ -114,7 +114,8 @@ class _Checkpoint(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         """Run the part again and propagate the gradients through it."""
-        return None, None, *ctx.repeatable.gradients(ctx.saved_tensors, ctx.needs_input_grad[2:], grads, modes.grad)
+        wanted = ctx.needs_input_grad[2:]
+        return None, None, *ctx.repeatable.gradients(ctx, ctx.saved_tensors, wanted, grads, modes.grad)
 
 
 __getattr__ = missing_in("torch.utils.checkpoint", lambda: __all__)

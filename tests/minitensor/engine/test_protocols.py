@@ -249,6 +249,17 @@ def test_a_pickled_leaf_is_loaded_as_a_leaf_and_a_pickled_view_without_its_base(
     assert pickle.loads(pickle.dumps(part)).tolist() == part.tolist()
 
 
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_history_and_a_storage_are_neither_copied_nor_pickled(how):
+    x = mt.to_tensor([1.0, 2.0], stop_gradient=False)
+    y = x * x
+    before = mt.device.cpu.memory_allocated()
+    for given in (y.grad_fn, y._storage):
+        with pytest.raises(TypeError, match="cannot be copied or pickled"):
+            how(given)
+    assert mt.device.cpu.memory_allocated() == before
+
+
 def test_clone_returns_a_copy_through_which_gradients_flow():
     w = leaf(X)
     x = w * 1

@@ -6,6 +6,7 @@ import copy
 import functools
 import inspect
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -219,3 +220,13 @@ def test_operands_with_and_without_dimensions_are_promoted_by_pytorchs_rule(shap
         assert found.dtype == promoted(operands[:count]), dtypes
         tried += 1
     assert tried > 30
+
+
+@pytest.mark.parametrize("name", ["max", "min", "sort", "topk", "cummax", "cummin", "kthvalue", "median"])
+def test_a_pair_of_values_and_indices_is_copied_and_pickled(name: str):
+    given = (2,) if name in ("topk", "kthvalue") else ()
+    x = torch.tensor([[1.0, 3.0, 2.0], [3.0, 1.0, 3.0]])
+    pair = getattr(torch, name)(x, *given, dim=1)
+    for again in (copy.copy(pair), copy.deepcopy(pair), pickle.loads(pickle.dumps(pair))):
+        assert type(again) is type(pair)
+        assert torch.equal(again.values, pair.values) and torch.equal(again.indices, pair.indices)

@@ -315,6 +315,44 @@ def test_the_error_names_a_wrong_argument(call, error, words):
         call()
 
 
+def test_nll_loss_ignores_only_rows_of_the_ignored_class():
+    scores = paddle.to_tensor([[-1.0, -2.0], [-3.0, -4.0], [-5.0, -6.0]])
+    labels = paddle.to_tensor([0, 1, 0])
+    assert F.nll_loss(scores, labels, ignore_index=1).item() == 3
+    assert F.nll_loss(scores, labels, ignore_index=0).item() == 4
+    with pytest.raises(IndexError, match="label -5 is not a class"):
+        F.nll_loss(scores, paddle.to_tensor([0, -5, 0]))
+
+
+def test_smooth_l1_loss_is_linear_beyond_delta():
+    losses = F.smooth_l1_loss(paddle.to_tensor([0.25, 2.0]), paddle.zeros([2]), reduction="none", delta=0.5)
+    assert losses.tolist() == [0.03125, 0.875]
+
+
+def test_a_recorded_gradient_of_binary_cross_entropy_has_bounded_logarithms():
+    certain, label = paddle.to_tensor([0.0, 1.0]), leaf(2)
+    loss = F.binary_cross_entropy(certain, label, reduction="sum")
+    (gradient,) = paddle.grad(loss, [label], create_graph=True)
+    assert (
+        gradient.tolist() == paddle.grad(F.binary_cross_entropy(certain, label, reduction="sum"), [label])[0].tolist()
+    )
+    assert gradient.tolist() == [100, -100]
+
+
+@pytest.mark.parametrize("pool", [F.max_pool2d, F.avg_pool2d])
+def test_a_padding_of_more_than_half_of_the_window_is_refused(pool):
+    assert pool(paddle.ones([1, 1, 4, 4]), 4, padding=2).shape == [1, 1, 2, 2]
+    for padding in ([2, 0], [0, 2]):
+        with pytest.raises(ValueError, match="more than half of the kernel"):
+            pool(paddle.ones([1, 1, 4, 4]), 3, padding=padding)
+
+
+def test_kl_div_is_nan_where_the_label_is_nan_and_0_where_it_is_0():
+    label = paddle.to_tensor([float("nan"), 0.0, 1.0])
+    losses = F.kl_div(paddle.to_tensor([-1.0, -1.0, -1.0]), label, reduction="none").tolist()
+    assert np.isnan(losses[0]) and losses[1:] == [0, 1]
+
+
 def test_backward_raises_about_a_foreign_write_if_foreign_writes_are_checked():
     array = np.ones((4, 3))
     w = leaf(3, 2)

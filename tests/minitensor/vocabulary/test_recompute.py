@@ -154,3 +154,36 @@ def test_checkpoint_returns_the_result_of_the_function_without_copying_it(use_re
 
     plain = measured(lambda function, x: function(x))
     assert measured(lambda *given: checkpoint(*given, use_reentrant=use_reentrant)) == plain
+
+
+DTYPES_OF_OPERANDS = [
+    ("float64", "float32"),
+    ("float32", "float64"),
+    ("float32", "float16"),
+    ("bfloat16", "float16"),
+    ("float64", "float64"),
+]
+
+
+@pytest.mark.parametrize(("of_argument", "of_outside"), DTYPES_OF_OPERANDS)
+def test_a_tensor_outside_may_have_another_dtype_than_the_result(of_argument: str, of_outside: str):
+    def gradients(call):
+        x = paddle.to_tensor([1 / 7], of_argument, stop_gradient=False)
+        w = paddle.to_tensor([1 / 3], of_outside, stop_gradient=False)
+        call(lambda x: x * w, x).sum().backward()
+        return [(each.grad.dtype, each.grad.item()) for each in (x, w)]
+
+    plain = gradients(lambda function, x: function(x))
+    assert gradients(paddle.distributed.fleet.utils.recompute) == plain
+    x = torch.tensor([1 / 7], dtype=getattr(torch, of_argument), requires_grad=True)
+    w = torch.tensor([1 / 3], dtype=getattr(torch, of_outside), requires_grad=True)
+    checkpoint(lambda x: x * w, x, use_reentrant=False).sum().backward()
+    assert [(str(each.grad.dtype)[len("torch.") :], each.grad.item()) for each in (x, w)] == plain
+
+
+def test_the_results_may_have_both_16_bit_dtypes():
+    w = [paddle.to_tensor([2.0], dtype, stop_gradient=False) for dtype in ("float16", "bfloat16")]
+    x = paddle.to_tensor([3.0], stop_gradient=False)
+    both = paddle.distributed.fleet.utils.recompute(lambda x: tuple(x.astype(each.dtype) * each for each in w), x)
+    sum(each.astype("float32") for each in both).backward()
+    assert [each.grad.item() for each in (*w, x)] == [3, 3, 4]
