@@ -1,8 +1,8 @@
 """Find the tensors that can be reached from a variable, and the code for each: ``x``, ``xs[0]``, ``net[0].weight``.
 
-The search goes three levels deep, through lists, tuples, dicts, objects, variables in the closures of functions, and
-local variables of generators. It finds up to 64 tensors in a layer, including the layers inside it, and up to eight in
-each other object, for example in an optimizer.
+The search goes three levels deep, through lists, tuples, deques, dicts, objects, variables in the closures of
+functions, and local variables of generators. It finds up to 64 tensors in a layer, including the layers inside it, and
+up to eight in each other object, for example in an optimizer.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import inspect
 import itertools
 import sys
 import types
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import FrameType
@@ -26,6 +27,8 @@ MOST_OF_LAYERS = 64  # the largest number of tensors of one layer and the layers
 MOST_SEARCHED = 64  # the largest number of entries of one container that are searched
 DEPTH = 3
 
+_SEQUENCES = (list, tuple, deque)
+_DICTS = (dict, OrderedDict, defaultdict)
 _SEARCHED_NO_FURTHER = (
     *(types.ModuleType, type, types.BuiltinFunctionType, types.MethodType),
     *(str, bytes, int, float, complex, type(None)),
@@ -74,10 +77,12 @@ class _Search:
 
     def entries(self, path: str, value: Any) -> Iterable[Found]:
         """Return the objects one level below ``value``, each with the code that reaches it."""
-        if type(value) in (list, tuple):
+        if type(value) in _SEQUENCES:
             return ((f"{path}[{i}]", item) for i, item in enumerate(value))
-        if type(value) is dict:
+        if type(value) in _DICTS:
             return ((f"{path}[{key!r}]", item) for key, item in value.items() if _is_plain(key))
+        if isinstance(value, tuple) and not hasattr(value, "__dict__"):
+            return _fields(path, value)
         if isinstance(value, types.FunctionType):
             return _closure_variables(path, value)
         if isinstance(value, types.GeneratorType):
@@ -96,6 +101,17 @@ class _Search:
         if _is_layer(value):
             return _registered_entries(path, attributes)
         return ((f"{path}.{key}", item) for key, item in attributes.items() if type(key) is str)
+
+
+def _fields(path: str, value: tuple[Any, ...]) -> Iterator[Found]:
+    """Yield the items of a named tuple as attributes. Tuples that C code defines list no fields, so they have indices.
+
+    Methods of the class are not called, because they may be those of the program.
+    """
+    names = getattr(type(value), "_fields", ())
+    named = type(names) is tuple and len(names) == len(value)
+    for i, item in enumerate(tuple.__iter__(value)):
+        yield (f"{path}.{names[i]}" if named else f"{path}[{i}]"), item
 
 
 def _is_plain(key: Any) -> bool:

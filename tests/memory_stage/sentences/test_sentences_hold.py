@@ -221,6 +221,24 @@ def test_a_sentence_appears_if_it_is_true_and_not_for_a_similar_program(pair: Ne
         assert has_sentence(pair.near, line, text), numbered_sentences(pair.near)
 
 
+CONTAINERS = {
+    "collections.namedtuple('Pair', 'a b')(x, 1)": "h.a",
+    "type('Pair', (collections.namedtuple('Base', 'a b'),), {'__slots__': (), '_fields': 3})(x, 1)": "h[0]",
+    "mt.torch.max(mt.torch.ones(2, 2), 0)": "h.values",
+    "collections.deque([x])": "h[0]",
+    "collections.OrderedDict(w=x)": "h['w']",
+    "collections.defaultdict(list, {'w': [x]})": "h['w'][0]",
+}
+
+
+@pytest.mark.parametrize("made", CONTAINERS)
+def test_tensors_in_containers_of_the_standard_library_have_names(made: str) -> None:
+    taken = steps(f"import collections, minitensor.torch\nx = mt.ones([2])\nh = {made}\ndel h")
+    named = [event["name"] for step in taken for event in step["events"] if event["do"] == "name"]
+    assert CONTAINERS[made] in named, taken
+    assert {"do": "unname", "name": CONTAINERS[made]} in taken[-1]["events"], taken
+
+
 def test_no_sentence_on_the_last_line_of_a_with_statement_mentions_exit() -> None:
     reported = numbered_sentences(PAIRS["a with statement ends, or a method does the same"].true)
     assert not any("__exit__" in sentence for line, sentence in reported if line == 7), reported
