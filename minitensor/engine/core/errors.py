@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minitensor.engine.core.history import Node
 from minitensor.engine.core.regions import overlaps_itself, read_only, writeable
-from minitensor.engine.core.storage import CallSite, write_that_made
+from minitensor.engine.core.storage import CallSite, Storage, write_that_made
 from minitensor.engine.device.arrays import broadcast_shapes, gpu_of
 from minitensor.engine.device.places import Place
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.events import BackwardRefused, OperationRefused, emits
 
 if TYPE_CHECKING:
-    from minitensor.engine.core.history import Node, Saved
+    from minitensor.engine.core.history import Saved
     from minitensor.engine.core.tensor import Tensor
 
 
@@ -319,3 +320,17 @@ def _names(arrays: tuple[np.ndarray, ...]) -> str:
 def not_a_tensor(op: str, what: str, given: Any) -> TypeError:
     """Error: an operand cannot be converted to a tensor."""
     return TypeError(f"{op}: {what} must be a Tensor, a number or an array, not {type(given).__name__}")
+
+
+def _not_copied(self: Node | Storage) -> Any:
+    """Refuse to copy or pickle a node or a storage.
+
+    The bytes of a copied storage would be subtracted when it is freed, although nobody added them. A copied node would
+    refer to copies of the storages that it saved.
+    """
+    what = "a storage" if isinstance(self, Storage) else "the history of a tensor"
+    raise TypeError(f"{what} cannot be copied or pickled; copy a tensor instead, as in x.clone()")
+
+
+for _kind in (Node, Storage):
+    setattr(_kind, "__reduce__", _not_copied)  # noqa: B010  # mypy refuses to assign a method

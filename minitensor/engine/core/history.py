@@ -114,10 +114,6 @@ class Node:
     def __repr__(self) -> str:
         return f"<{self.op.name}, {self.place}>"
 
-    def __reduce__(self) -> Any:
-        # A copy would refer to copies of the saved storages, whose bytes nobody counted.
-        raise TypeError(f"the history of a tensor cannot be copied or pickled ({self.op.name} is a node of one)")
-
 
 install_iterative_dealloc(Node)
 

@@ -50,10 +50,6 @@ class Storage:
     def __repr__(self) -> str:
         return f"Storage({self.nbytes} bytes, version {self.version})"
 
-    def __reduce__(self) -> Any:
-        # The bytes of a copy would be subtracted when it is freed, although nobody added them.
-        raise TypeError("a storage cannot be copied or pickled; copy a tensor instead, as in x.clone()")
-
 
 class DeviceStorage(Storage):
     """A storage on a GPU. The allocator of the GPU counts the array that owns the memory."""
