@@ -14,6 +14,7 @@ from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import FLOATS, HALVES, INDICES, dtype_of
 from minitensor.engine.kernels.scans import positions_of_extremes
 from minitensor.engine.kernels.sixteen_bits import wide
+from minitensor.engine.layers.activations import powers
 from minitensor.engine.layers.rearranging import reduced
 from minitensor.engine.operations import FUNCTIONS as TABLE
 from minitensor.engine.operations.arguments import as_axis, need_tensor
@@ -77,7 +78,7 @@ def _axes(op: str, axis: Any, ndim: int) -> Any:
 def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> Tensor:
     """Return the p-norm over ``axis``, by default of all elements.
 
-    Where the norm is 0, its gradient is 0 if ``p`` is 0, 1, 2, "fro", inf or -inf.
+    Where an element is 0, its gradient is 0, also for ``p`` below 1, where Paddle's is nan.
 
     Args:
         p: a number, inf, -inf, or "fro", which means 2: the root of the sum of squares.
@@ -109,7 +110,7 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
         return TABLE["sum"](TABLE["not_equal"](x, 0).astype(x.dtype), axis, keepdim=keepdim)
     if p == 1:
         return TABLE["sum"](size, axis, keepdim=keepdim)
-    return TABLE["sum"](size**p, axis, keepdim=keepdim) ** (1.0 / p)
+    return TABLE["sum"](powers(TABLE, size, p), axis, keepdim=keepdim) ** (1.0 / p)
 
 
 def argsort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Tensor:

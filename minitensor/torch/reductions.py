@@ -18,6 +18,7 @@ from minitensor.engine.device.arrays import as_array, host_array, like
 from minitensor.engine.dtypes import FLOATS, HALVES, INTEGERS
 from minitensor.engine.kernels.numbers import number
 from minitensor.engine.kernels.reducing import counted
+from minitensor.engine.layers.activations import powers
 from minitensor.engine.modes import modes
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, need_int, need_tensor
@@ -353,6 +354,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
 
     Raises:
         IndexError: if ``input`` has no such dimension.
+        RuntimeError: if the dtype is not a floating-point one, or ``p`` is below 0 and there are no numbers.
     """
     p = 2 if isinstance(p, str) and p == "fro" else p
     if not isinstance(p, (int, float)):
@@ -363,6 +365,11 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
             f"{SCALAR_NAMES[input._array.dtype]}"
         )
+    if p < 0 and not math.isinf(p) and _reduces_nothing(input, dim):
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {p:g} norm on an empty tensor because the operation does not have "
+            f"an identity"
+        )
     if p == 2:
         result = _root(TABLE["sum"](_mul(input, input), dim, keepdim))
     elif p == 0:  # the number of elements that are not 0, which has no gradient
@@ -372,8 +379,16 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
     elif p == 1:
         result = TABLE["sum"](TABLE["abs"](input), dim, keepdim)
     else:
-        result = TABLE["pow"](TABLE["sum"](TABLE["pow"](TABLE["abs"](input), p), dim, keepdim), 1.0 / p)
+        result = TABLE["pow"](TABLE["sum"](powers(TABLE, TABLE["abs"](input), p), dim, keepdim), 1.0 / p)
     return name_grad_fn(result, "LinalgVectorNormBackward0")
+
+
+def _reduces_nothing(input: Tensor, dim: Any) -> bool:
+    """True if a dimension that ``dim`` names has length 0, so that a norm has no numbers."""
+    if dim is None:
+        return input._array.size == 0
+    dims = dim if isinstance(dim, (list, tuple)) else [dim]
+    return any(input._array.shape[as_dim(each, input._array.ndim)] == 0 for each in dims if input._array.ndim)
 
 
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:

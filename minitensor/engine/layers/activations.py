@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
@@ -133,7 +135,7 @@ def normalize(x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, na
         IndexError: if ``x`` does not have that axis.
     """
     (x,) = floats_of("normalize", x=x)
-    p, epsilon = checks.real("normalize", "p", p, above=0), checks.real("normalize", "epsilon", epsilon)
+    p, epsilon = checks.real("normalize", "p", p), checks.real("normalize", "epsilon", epsilon)
     length = norm_along(x, float(p), as_axis("normalize", axis, x._array.ndim))
     return FUNCTIONS["divide"](x, FUNCTIONS["maximum"](float(epsilon), length))
 
@@ -141,15 +143,28 @@ def normalize(x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, na
 def norm_along(x: Tensor, p: float, axis: int) -> Tensor:
     """Return the p-norm along ``axis``, whose length becomes 1. Where the norm is 0, its gradient is 0."""
     size = FUNCTIONS["abs"](x)
-    if p == math.inf:
-        return FUNCTIONS["max"](size, axis, True)
+    if p in (math.inf, -math.inf):
+        return FUNCTIONS["max" if p > 0 else "min"](size, axis, True)
+    if p == 0:
+        return FUNCTIONS["sum"](FUNCTIONS["sign"](size), axis, True)
     if p == 1:
         return FUNCTIONS["sum"](size, axis, True)
-    total = FUNCTIONS["sum"](FUNCTIONS["square"](x) if p == 2 else FUNCTIONS["pow"](size, p), axis, True)
+    total = FUNCTIONS["sum"](FUNCTIONS["square"](x) if p == 2 else powers(FUNCTIONS, size, p), axis, True)
     is_zero = Tensor._made(total._array == 0)
     nonzero = FUNCTIONS["where"](is_zero, 1.0, total)
     root = FUNCTIONS["sqrt"](nonzero) if p == 2 else FUNCTIONS["pow"](nonzero, 1.0 / p)
     return FUNCTIONS["where"](is_zero, 0.0, root)
+
+
+def powers(functions: Mapping[str, Callable[..., Any]], size: Tensor, p: float) -> Tensor:
+    """Return ``size ** p`` for numbers from 0. At 0 the gradient is 0, also the second one, whatever ``p`` is.
+
+    Args:
+        functions: the operations of a vocabulary.
+    """
+    is_zero = Tensor._made(size._array == 0)
+    at_zero = 0.0 if p > 0 else math.inf
+    return functions["where"](is_zero, at_zero, functions["pow"](functions["where"](is_zero, 1.0, size), p))
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) -> Tensor:
@@ -157,7 +172,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) 
 
     Args:
         x1, x2: tensors of floats, whose shapes are broadcast against each other.
-        eps: the smallest norm to divide by.
+        eps: the smallest divisor: the product of both norms is replaced by it if it is smaller.
 
     Returns:
         A tensor of the broadcast shape without ``axis``.
@@ -167,6 +182,16 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) 
         TypeError: if an argument is not a tensor of floats.
         IndexError: if there is no such axis.
     """
+    return _cosine(x1, x2, axis, eps, False)
+
+
+def cosine_of_bounded_norms(x1: Tensor, x2: Tensor, axis: int, eps: float) -> Tensor:
+    """Return :func:`cosine_similarity` with ``eps`` as the smallest norm of each vector, as PyTorch defines it."""
+    return _cosine(x1, x2, axis, eps, True)
+
+
+def _cosine(x1: Tensor, x2: Tensor, axis: int, eps: float, bounds_each: bool) -> Tensor:
+    """Divide the dot product by the norms, each at least ``eps``, or by their product, which is at least ``eps``."""
     x1, x2 = floats_of("cosine_similarity", x1=x1, x2=x2)
     eps = checks.real("cosine_similarity", "eps", eps)
     ndim = max(1, x1._array.ndim, x2._array.ndim)
@@ -177,6 +202,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) 
         raise ValueError(f"cosine_similarity: the shapes {x1.shape} and {x2.shape} cannot be broadcast") from None
     x1, x2 = (x if x._array.ndim == ndim else x[(None,) * (ndim - x._array.ndim)] for x in (x1, x2))
     product = FUNCTIONS["sum"](FUNCTIONS["multiply"](x1, x2), axis)
+    if not bounds_each:
+        squares = [FUNCTIONS["sum"](FUNCTIONS["square"](x), axis) for x in (x1, x2)]
+        return FUNCTIONS["divide"](product, FUNCTIONS["sqrt"](FUNCTIONS["clip"](squares[0] * squares[1], eps * eps)))
     lengths = []
     for x in (x1, x2):
         length = norm_along(x, 2.0, as_axis("cosine_similarity", axis, x._array.ndim))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -120,12 +121,23 @@ def window_strides(op: str, x: Tensor, axis: Any, size: Any, step: Any) -> tuple
 def row_norms(difference: Tensor, p: float) -> Tensor:
     """Return the p-norm over the last dimension; for p = 0, the number of elements other than 0.
 
-    Where the norm is 0, its gradient is 0.
+    Where the norm is 0, its gradient is 0. For p = inf, each of several largest elements gets the whole gradient, as in
+    PyTorch and Paddle, and the norm of rows without elements is 0.
     """
     last = difference._array.ndim - 1
     if p == 0:
         return FUNCTIONS["sum"](FUNCTIONS["abs"](FUNCTIONS["sign"](difference)), last)
-    return squeeze(norm_along(difference, p, last), last)
+    if p != math.inf:
+        return squeeze(norm_along(difference, p, last), last)
+    size = FUNCTIONS["abs"](difference)
+    if difference._array.shape[last] == 0:
+        return FUNCTIONS["sum"](size, last)
+    largest = FUNCTIONS["max"](size.detach(), last, True)
+    total = FUNCTIONS["sum"](FUNCTIONS["where"](FUNCTIONS["equal"](size.detach(), largest), size, 0.0), last)
+    known = FUNCTIONS["isfinite"](total)
+    # The first difference is 0 and carries the gradient.
+    shift = FUNCTIONS["subtract"](total, FUNCTIONS["where"](known, total.detach(), 0.0))
+    return FUNCTIONS["where"](known, FUNCTIONS["add"](shift, squeeze(largest, last)), squeeze(largest, last))
 
 
 def kth(op: str, x: Tensor, k: int, axis: Any, keepdim: bool) -> tuple[Tensor, Tensor]:

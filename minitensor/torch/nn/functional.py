@@ -240,7 +240,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     need_tensor("cosine_similarity", x1, name="x1")
     need_tensor("cosine_similarity", x2, 2, "x2")
     dim = as_dim(dim, max(x1._array.ndim, x2._array.ndim))
-    return name_grad_fn(as_torch(activations.cosine_similarity(x1, x2, dim, eps)), "SumBackward1")
+    return name_grad_fn(as_torch(activations.cosine_of_bounded_norms(x1, x2, dim, eps)), "SumBackward1")
 
 
 @autocasts

@@ -24,8 +24,9 @@ def renorm_gradient(g: Tensor, x: Tensor, p: float, axis: int, max_norm: float) 
     sign = Tensor._made(np.sign(x._array))
     inner = _where(moved, x, 1.0)
     size = _where(zero, 1.0, _abs(inner))
-    powers = _where(zero, 0.0, _pow(size, p))
+    powers = inner * inner if p == 2 else _where(zero, 0.0, _pow(size, p))
     norms = _sum(powers, others, True) ** (1 / p) if others else size
-    slope = _where(zero, 0.0, sign * _pow(size / norms, p - 1))
+    # For p = 2 the slope is smooth at 0, where its own derivative is 1 / norm.
+    slope = inner / norms if p == 2 else _where(zero, 0.0, sign * _pow(size / norms, p - 1))
     along = _sum(g * inner, others, True) / norms if others else g * inner / norms
     return _where(moved, (g - along * slope) * (max_norm / norms), g)
