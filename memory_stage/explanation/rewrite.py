@@ -18,6 +18,12 @@ _FILLS = {
     "uniform_": "torch.rand_like({x})",
 }
 
+#: Operations of PyTorch that exist in place only.
+_ONLY_IN_PLACE = frozenset(
+    ("apply_", "cauchy_", "exponential_", "fill_diagonal_", "geometric_", "log_normal_", "map_", "map2_", "random_")
+    + ("resize_as_sparse_", "set_", "share_memory_", "sparse_resize_", "sparse_resize_and_clear_")
+)
+
 _SIGNS: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@", ast.Mod: "%",
     ast.FloorDiv: "//", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
@@ -106,6 +112,8 @@ def _call(value: ast.expr) -> str:
     name, arguments = value.func.attr, [*value.args, *value.keywords]
     x = ast.unparse(value.args[0] if _is_function(value) and value.args else value.func.value)
     given = ", ".join(map(ast.unparse, value.args[1:] if _is_function(value) else arguments))
+    if name in _ONLY_IN_PLACE:
+        return ""
     if name in _FILLS:
         return _FILLS[name].format(x=x, args=given)
     before = value.func.value

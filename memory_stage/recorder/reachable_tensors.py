@@ -142,6 +142,11 @@ def _closure_variables(path: str, function: types.FunctionType) -> Iterator[Foun
             continue
 
 
+def own_variables(frame: FrameType) -> dict[str, Any]:
+    """Return the local variables of a function's frame, or the global variables of a module's frame."""
+    return frame.f_globals if frame.f_code.co_name == "<module>" else local_variables(frame)
+
+
 def local_variables(frame: FrameType) -> dict[str, Any]:
     """Return a frame's local variables. Leave no copy of them in the frame, because it could keep tensors alive."""
     values = frame.f_locals

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
@@ -19,6 +20,7 @@ from memory_stage.watch.lines import ProgramLine
 MOST_ENTRIES = 64
 
 _REASON = message("`.data` and `detach()` copy nothing: the tensor that they return uses the memory of the parameter.")
+_REASON_OF_STATE = message("`state_dict()` copies no tensor.")
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
 
     The program does so if it updates an entry in place from the parameter, or copies the entries into the parameters.
     """
-    owned = {p.data_ptr(): p for p in _trained(variables) if p.layout is torch.strided and p.numel()}
+    owned = {x.data_ptr(): x for x in _trained(variables) if x.layout is torch.strided and x.numel()}
     seen: set[tuple[int, ...]] = set()
     for each in sorted(_containers(variables, file), key=lambda found: found.path.count(".")):
         key = tuple(map(id, each.entries))
@@ -54,21 +56,26 @@ def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
             continue
         seen.add(key)
         text = ProgramText(each.file)
-        kept = [found for statement in text.statements() for found in _stored_aliases(statement, each.name)]
+        kept = [found for statement in text.statements() for found in _stored_aliases(text, statement, each.name)]
         if not kept:
             continue
         averaged = next((one for one in text.statements() if _averages(text, one, each.name)), None)
         restored = next((one for one in text.statements() if _restores(one, each.name)), None)
+        is_loaded = restored is not None and "load_state_dict" in ast.unparse(restored)
+        if is_loaded and any(is_state for _, is_state in kept):
+            restored = None  # StateDicts finds that load, while the program runs
         if averaged is not None or restored is not None:
             yield _fault(text, each, kept, averaged, restored)
 
 
 def _trained(variables: dict[str, Any]) -> Iterator[torch.Tensor]:
-    """Yield each parameter of a module if an optimizer updates the parameter or if it has a gradient."""
+    """Yield the parameters and buffers of each module with a parameter that an optimizer updates or has a gradient."""
     optimizers = [each for each in variables.values() if isinstance(each, torch.optim.Optimizer)]
     updated = {id(p) for each in optimizers for group in each.param_groups for p in group["params"]}
     for module in [each for each in variables.values() if isinstance(each, torch.nn.Module)]:
-        yield from (p for p in module.parameters() if id(p) in updated or p.grad is not None)
+        trained = [p for p in module.parameters() if id(p) in updated or p.grad is not None]
+        yield from trained
+        yield from module.buffers() if trained else ()
 
 
 def _is_alias(x: torch.Tensor, parameter: torch.Tensor | None) -> bool:
@@ -91,9 +98,9 @@ def _containers(variables: dict[str, Any], file: str) -> Iterator[_Container]:
 
 
 def _container(path: str, file: str, value: Any) -> Iterator[_Container]:
-    if type(value) not in (dict, list):
+    if type(value) not in (dict, list, OrderedDict):
         return
-    entries = tuple(value.values() if type(value) is dict else value)[:MOST_ENTRIES]
+    entries = tuple(value if type(value) is list else value.values())[:MOST_ENTRIES]
     if entries and all(isinstance(x, torch.Tensor) and x.layout is torch.strided and x.numel() for x in entries):
         yield _Container(path, file, entries)
 
@@ -101,9 +108,13 @@ def _container(path: str, file: str, value: Any) -> Iterator[_Container]:
 # ---------- statements of the program ----------
 
 
-def _stored_aliases(statement: ast.stmt, name: str) -> Iterator[ast.expr]:
-    """Yield the aliases, such as ``p.data``, that a statement stores in the dict or list ``name``."""
+def _stored_aliases(text: ProgramText, statement: ast.stmt, name: str) -> Iterator[tuple[ast.expr, bool]]:
+    """Yield the aliases, such as ``p.data``, that a statement stores in the dict or list ``name``.
+
+    The second value is True for a whole state dict and for an entry of one.
+    """
     values: list[ast.expr] = []
+    of_state = {id(each) for each in _values_of_state_dicts(text, statement)}
     if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
         target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
         both = isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple)
@@ -115,6 +126,8 @@ def _stored_aliases(statement: ast.stmt, name: str) -> Iterator[ast.expr]:
                 values.append(value.value)
             elif name_of(part) == name and isinstance(value, ast.ListComp):
                 values.append(value.elt)
+            elif name_of(part) == name and isinstance(value, ast.Call):
+                values.append(value)
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and statement.value.args:
         function = statement.value.func
         if isinstance(function, ast.Attribute) and function.attr == "append" and name_of(function.value) == name:
@@ -122,7 +135,33 @@ def _stored_aliases(statement: ast.stmt, name: str) -> Iterator[ast.expr]:
     for each in values:
         is_data = isinstance(each, ast.Attribute) and each.attr == "data"
         if is_data or (isinstance(each, ast.Call) and name_of(each.func) == "detach" and not each.args):
+            yield each, False
+        elif id(each) in of_state:
+            yield each, True
+
+
+def _values_of_state_dicts(text: ProgramText, statement: ast.stmt) -> Iterator[ast.expr]:
+    """Yield the parts of a statement that are a state dict, a shallow copy of one, or a variable for its entries."""
+    loops = [(each.target, each.iter) for each in text.loops_around(statement.lineno)]
+    comprehensions = [each for each in ast.walk(statement) if isinstance(each, ast.comprehension)]
+    loops += [(each.target, each.iter) for each in comprehensions]
+    pairs = [target for target, source in loops if _is_state_dict(source, "items") and isinstance(target, ast.Tuple)]
+    single = [target for target, source in loops if _is_state_dict(source, "values")]
+    names = {name_of(each) for each in (*single, *(pair.elts[-1] for pair in pairs))}
+    for each in ast.walk(statement):
+        if isinstance(each, ast.Name) and each.id in names and isinstance(each.ctx, ast.Load):
             yield each
+        elif isinstance(each, ast.Call):
+            copied = each.args[0] if name_of(each.func) in ("dict", "OrderedDict") and each.args else each
+            if _is_state_dict(copied):
+                yield each
+
+
+def _is_state_dict(expression: ast.expr, method: str = "") -> bool:
+    """Return True for ``net.state_dict()``, or for a method of it, such as ``net.state_dict().items()``."""
+    if method and isinstance(expression, ast.Call) and name_of(expression.func) == method:
+        return isinstance(expression.func, ast.Attribute) and _is_state_dict(expression.func.value)
+    return not method and isinstance(expression, ast.Call) and name_of(expression.func) == "state_dict"
 
 
 def _averages(text: ProgramText, statement: ast.stmt, name: str) -> bool:
@@ -204,9 +243,13 @@ def _restores(statement: ast.stmt, name: str) -> bool:
 
 
 def _fault(
-    text: ProgramText, of: _Container, kept: list[ast.expr], averaged: ast.stmt | None, restored: ast.stmt | None
+    text: ProgramText,
+    of: _Container,
+    kept: list[tuple[ast.expr, bool]],
+    averaged: ast.stmt | None,
+    restored: ast.stmt | None,
 ) -> Fault:
-    lines = [text.line_of(each) for each in kept]
+    lines = [text.line_of(each) for each, _ in kept]
     evidence = [Evidence(lines[0], message("keeps the memory of the parameters in `{name}`", name=of.path))]
     if averaged is not None:
         verdict = message(
@@ -228,6 +271,9 @@ def _fault(
         )
         role = message("copies the parameters onto themselves")
         evidence.append(Evidence(ProgramLine(text.file, number, ""), role))
-    edits = tuple(edit for each in kept for edit in text.wrapped(each, "{}.clone()"))
+    copied = "{{k: v.clone() for k, v in {}.items()}}"
+    patterns = [copied if is_state and isinstance(each, ast.Call) else "{}.clone()" for each, is_state in kept]
+    edits = tuple(edit for (each, _), x in zip(kept, patterns, strict=True) for edit in text.wrapped(each, x))
+    reason = _REASON_OF_STATE if kept[0][1] else _REASON
     fix = Fix(message("Copy the numbers in the line that keeps them."), text.file, edits)
-    return Fault("shared", verdict, evidence, _REASON, (fix,), is_silent=True)
+    return Fault("shared", verdict, evidence, reason, (fix,), is_silent=True)

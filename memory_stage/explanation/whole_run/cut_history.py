@@ -1,4 +1,4 @@
-"""Find the expression that dropped the history of a loss: ``.data``, ``detach()`` or ``torch.tensor``."""
+"""Find the expression that dropped the history of a loss: ``.data``, ``detach()``, ``torch.tensor`` or ``grad``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from memory_stage.watch.lines import ProgramLine
 
 #: Attributes, methods and functions whose result has the numbers of a tensor without its history.
 _ATTRIBUTES, _METHODS = ("data",), ("detach", "item", "tolist", "numpy")
+_DIFFERENTIATING = ("torch.autograd.grad", "autograd.grad", "grad")
 _COPYING = ("tensor", "as_tensor", "Tensor", "FloatTensor")
 
 STACK = message("`torch.stack` joins the results and keeps their histories.")
@@ -28,6 +29,15 @@ def fixes_of_cut_history(refused: RefusedStatement) -> list[Fix]:
     sentence = message(
         "Line {line} drops the history of `{name}`. Compute the loss from `{name}` itself.", line=node.lineno, name=base
     )
+    if isinstance(node, ast.Call) and program_text.name_of(node.func) == "grad":
+        sentence = message(
+            "Pass `create_graph=True` in line {line}: the gradient then has a history, and backward can follow it.",
+            line=node.lineno,
+        )
+        kept = [each for each in node.keywords if each.arg != "create_graph"]
+        keywords = [*kept, ast.keyword("create_graph", ast.Constant(True))]
+        source = ast.unparse(ast.Call(node.func, node.args, keywords))
+        return [refused.fix(sentence, refused.text.wrapped(node, source.replace("{", "{{").replace("}", "}}")))]
     source = ast.unparse(node)
     is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
     if isinstance(node, ast.Attribute) or (is_method and source == f"{base}.detach()"):
@@ -110,9 +120,17 @@ def _base_of_cut(node: ast.AST) -> str:
     if not isinstance(node, ast.Call):
         return ""
     name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    if ast.unparse(node.func) in _DIFFERENTIATING and node.args and not _records(node):
+        return ast.unparse(node.args[0])
     if name in _COPYING and node.args:
         return ast.unparse(node.args[0])
     return ast.unparse(node.func.value) if name in _METHODS and isinstance(node.func, ast.Attribute) else ""
+
+
+def _records(call: ast.Call) -> bool:
+    """Return True unless a call of ``torch.autograd.grad`` is known to return gradients without a history."""
+    given = {each.arg: each.value for each in call.keywords}
+    return getattr(given.get("create_graph"), "value", "create_graph" in given or None in given) is not False
 
 
 def has_history(value: Any) -> bool:

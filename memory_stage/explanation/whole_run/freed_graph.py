@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from dataclasses import dataclass
 from types import FrameType
@@ -12,12 +13,14 @@ import torch
 
 from memory_stage.engines.torch.node_names import is_leaf, short_name
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
+from memory_stage.explanation.whole_run.named_lists import lists_with_node
 from memory_stage.explanation.whole_run.program_names import ProgramNames
 from memory_stage.explanation.whole_run.program_text import (
     ProgramText,
     assigned_names,
     differentiated,
     is_fed_back,
+    name_of,
     names_in,
 )
 from memory_stage.explanation.whole_run.second_pass import (
@@ -27,14 +30,17 @@ from memory_stage.explanation.whole_run.second_pass import (
     advise_forward,
     advise_one_pass,
     carrying,
+    detached,
     evidence_of_second_pass,
     find_kept_state,
     second_pass,
 )
-from memory_stage.messages import Text, message
+from memory_stage.messages import Text, joined, message, plural
 from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
 from memory_stage.watch.torch.backward_graph import is_freed, node_of, nodes_behind
 from memory_stage.watch.torch.watched_run import BackwardPass, WatchedRun
+
+_ADDING = ("append", "appendleft", "extend", "add", "push")
 
 MESSAGE = "Trying to backward through the graph a second time"
 
@@ -58,6 +64,7 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
         freed = watch.lines[passed.line]
         new = [node for node in nodes if node._sequence_nr() >= passed.next_node]
         border = _border(watch, new, passed, freed, asking)
+        constant = _fix_constant(border, names) if border is not None else ()
         fault = None if border is None else _diagnose_border(border, names, frames)
         if fault is not None:
             return fault
@@ -70,7 +77,7 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
             second_pass(asking, freed),
             evidence_of_second_pass(made, freed, asking),
             FREES,
-            _fixes_of_second_pass(made if len(lines) == 1 else UNKNOWN_LINE, freed, asking, bool(shared)),
+            (*constant, *_fixes_of_second_pass(made if len(lines) == 1 else UNKNOWN_LINE, freed, asking, bool(shared))),
         )
     return None
 
@@ -121,16 +128,41 @@ def _diagnose_border(border: _Border, names: ProgramNames, frames: list[FrameTyp
     """Return the fault of the variable that carries the freed graph into the new one; None without such a variable."""
     if is_fed_back(ProgramText(border.asking.file), names.with_node(border.source)):
         return _carried(names, border)
+    lists, place = _lists_with(border.source, frames)
+    if lists and _is_refilled(lists[0], place):
+        return _kept_in_list(lists, place, border)
     kept = names.first_with_node(border.source)
-    if kept.endswith("]"):
-        return _kept_in_list(kept.rpartition("[")[0], border)
-    state = _loop_state(border.asking, frames[0])
-    if state:
-        return _carried_state(state, frames[0], border)
+    if lists or kept.endswith("]"):
+        return _kept_for_all(lists[0] if lists else kept.rpartition("[")[0], border)
+    states = _loop_states(border, frames[0])
+    if states:
+        return _carried_state(states, frames[0], border)
     if border.freed != border.asking:
         return None
     kept_state = find_kept_state(border.reads, [name for name, x in names.all_tensors() if node_of(x) is not None])
     return None if kept_state is None else _carrying(f"`{kept_state[0]}`", border, kept_state[1])
+
+
+def _fix_constant(border: _Border, names: ProgramNames) -> tuple[Fix, ...]:
+    """Return the fix that detaches a variable which a line before the loop makes and each iteration reads; or ().
+
+    The loop also computes a result of its own operations, for example as PPO compares a policy with an earlier one.
+    """
+    name, text = names.first_with_node(border.source), ProgramText(border.asking.file)
+    made, reads = text.statement_at(border.made.number), text.statement_at(border.reads.number)
+    if not name.isidentifier() or border.freed != border.asking or not isinstance(made, ast.Assign) or reads is None:
+        return ()
+    if {border.made.file, border.reads.file} != {text.file} or assigned_names(made) != {name}:
+        return ()
+    others = {each for loop in text.loops_around(reads.lineno) for part in loop.body for each in assigned_names(part)}
+    if name in others or not (names_in(reads) - {name}) & others or name not in names_in(reads):
+        return ()
+    sentence = message(
+        "Detach `{name}` if it should be a constant for these passes, such as an earlier output of the model: "
+        "`.detach()` keeps the numbers and drops the graph.",
+        name=name,
+    )
+    return (Fix(sentence, text.file, text.wrapped(made.value, "{}.detach()")),)
 
 
 def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
@@ -143,16 +175,34 @@ def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
     return set(nodes_behind(frame.f_locals.get(name, frame.f_globals.get(name))))
 
 
-def _kept_in_list(name: str, border: _Border) -> Fault:
-    """Return the fault of a list that still holds results of an earlier iteration although their graph is freed."""
-    text = ProgramText(border.asking.file)
-    edits = text.insert_after(text.statement_at(border.asking.number), f"{name}.clear()")
+def _lists_with(node: Any, frames: list[FrameType]) -> tuple[list[str], ProgramLine]:
+    """Return the lists that hold a result of a node, and the line of their frame that runs; [] if there are none."""
+    for frame in frames:
+        lists = lists_with_node(node, frame)
+        if lists:
+            return lists, ProgramLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    return [], UNKNOWN_LINE
+
+
+def _kept_in_list(names: list[str], place: ProgramLine, border: _Border) -> Fault:
+    """Return the fault of a list that still holds results of an earlier iteration although their graph is freed.
+
+    Args:
+        names: the code that reaches the list, and then the code that reaches each list that is filled with it.
+        place: the line that runs or calls the backward pass, in a function that has these names.
+    """
+    name, text = names[0], ProgramText(place.file)
+    edits = text.insert_after(text.statement_at(place.number), *(f"{each}.clear()" for each in names))
     verdict = message(
         "`{name}` still holds results from before the backward pass in line {freed}, which has freed their graph.",
         name=name,
         freed=border.freed.number,
     )
-    emptying = message("Empty the list after the backward pass through its results.")
+    emptying = plural(
+        "Empty the list after the backward pass through its results.",
+        "Empty the lists after the backward pass through their results.",
+        len(names),
+    )
     return Fault(
         "graph freed",
         verdict,
@@ -167,30 +217,67 @@ def _kept_in_list(name: str, border: _Border) -> Fault:
     )
 
 
-def _loop_state(asking: ProgramLine, frame: FrameType) -> str:
-    """Return the tensor variable that a loop around the backward pass carries from one iteration to the next, or ""."""
+def _is_refilled(name: str, asking: ProgramLine) -> bool:
+    """Return True if the program appends to a list in the loop around a backward pass, or in another function."""
     text = ProgramText(asking.file)
+    function = text.function_at(asking.number)
+    attribute = name.rpartition(".")[2]
+    for each in text.nodes():
+        adds = isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr in _ADDING
+        target = each.func.value if adds else each.target if isinstance(each, ast.AugAssign) else None  # type: ignore[attr-defined]
+        if target is None or name_of(target) != attribute:
+            continue
+        inside = [loop for loop in text.loops_around(asking.number) if loop in text.loops_around(each.lineno)]  # type: ignore[attr-defined]
+        if inside or text.function_at(each.lineno) is not function or not text.loops_around(asking.number):  # type: ignore[attr-defined]
+            return True
+    return False
+
+
+def _kept_for_all(name: str, border: _Border) -> Fault:
+    """Return the fault of a dict or list whose entries each iteration reads, with the graph that made them."""
+    sentence = message(
+        "Detach the entries of `{name}` where the program stores them, if they are constants such as targets: "
+        "`.detach()` keeps the numbers and drops the graph.",
+        name=name,
+    )
+    return dataclasses.replace(_carrying(f"`{name}`", border, Fix(sentence)), reason=FREES)
+
+
+def _loop_states(border: _Border, frame: FrameType) -> list[str]:
+    """Return the tensor variables that a loop around the backward pass carries from one iteration to the next.
+
+    If the loop carries several, return those that the line assigns which made the result with the freed graph.
+    """
+    text = ProgramText(border.asking.file)
     variables = {**frame.f_globals, **frame.f_locals}
-    for loop in reversed(text.loops_around(asking.number)):
+    made = text.statement_at(border.made.number) if border.made.file == text.file else None
+    assigned = set() if made is None else assigned_names(made)
+    for loop in reversed(text.loops_around(border.asking.number)):
+        found = []
         for name in text.carried_names(loop):
             values = variables.get(name)
             tensors = values if isinstance(values, (tuple, list)) else [values]
             if tensors and all(isinstance(x, torch.Tensor) and x.requires_grad and not x.is_leaf for x in tensors):
-                return name
-    return ""
+                found.append(name)
+        if found:
+            makers = [each for each in ast.walk(loop) if isinstance(each, ast.Assign)]
+            together = assigned or next((x for each in makers if found[0] in (x := assigned_names(each))), {found[0]})
+            return [name for name in found if name in together] or found[:1]
+    return []
 
 
-def _carried_state(name: str, frame: FrameType, border: _Border) -> Fault:
-    state = frame.f_locals.get(name, frame.f_globals.get(name))
-    detached = f"tuple(each.detach() for each in {name})" if isinstance(state, (tuple, list)) else f"{name}.detach()"
-    return _carrying(f"`{name}`", border, _detach_after(border.asking, f"`{name}`", f"{name} = {detached}"))
+def _carried_state(names: list[str], frame: FrameType, border: _Border) -> Fault:
+    states = [(name, frame.f_locals.get(name, frame.f_globals.get(name))) for name in names]
+    statements = [f"{name} = {detached(name, isinstance(state, (tuple, list)))}" for name, state in states]
+    all_names = joined(f"`{name}`" for name in names)
+    return _carrying(f"`{names[0]}`", border, _detach_after(border.asking, all_names, *statements))
 
 
-def _detach_after(asking: ProgramLine, value: Text, statement: str) -> Fix:
-    """Return the fix that detaches a value after a backward pass; it has no edit if ``statement`` is ""."""
+def _detach_after(asking: ProgramLine, value: Text, *statements: str) -> Fix:
+    """Return the fix that detaches values after a backward pass; it has no edit without statements."""
     text = ProgramText(asking.file)
-    edits = text.insert_after(text.statement_at(asking.number), statement) if statement else ()
-    return Fix(advise_detach(value), text.file, edits)
+    edits = text.insert_after(text.statement_at(asking.number), *statements) if statements else ()
+    return Fix(advise_detach(value, max(1, len(statements))), text.file, edits)
 
 
 def _carrying(value: Text, border: _Border, fix: Fix) -> Fault:
@@ -255,5 +342,5 @@ def _carried(names: ProgramNames, border: _Border) -> Fault:
         value = message("the result of `{operation}`", operation=short_name(border.source.name()))
     text = ProgramText(asking.file)
     is_near = made.file == asking.file and text.function_at(made.number) is text.function_at(asking.number)
-    statement = f"{name} = {name}.detach()" if name.isidentifier() and is_near else ""
-    return _carrying(value, border, _detach_after(asking, value, statement))
+    statements = [f"{name} = {name}.detach()"] if name.isidentifier() and is_near else []
+    return _carrying(value, border, _detach_after(asking, value, *statements))

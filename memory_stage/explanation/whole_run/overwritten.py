@@ -33,6 +33,11 @@ from memory_stage.watch.write_log import LineWrites
 
 MESSAGE = "modified by an inplace operation"
 
+_ONLY_COMPARED = message(
+    "The derivative does not use these numbers here, but torch compares the versions of all tensors that an operation "
+    "saved."
+)
+
 #: A part of torch's message about a saved tensor that ``detach_`` has removed from the graph.
 DETACHED = "has been detached in-place"
 
@@ -55,6 +60,9 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
     stale = all_stale = [each for each in _all_saved(watch, roots) if each.tensor.is_stale]
     if now >= 0:
         stale = [each for each in stale if _fits(each.tensor, shape, now, expected)] or stale
+        if not stale:  # torch also compares the versions of tensors whose numbers the derivative does not use
+            unread = [each for each in _all_saved(watch, roots, are_read=False) if each.tensor.is_stale]
+            stale = [each for each in unread if _fits(each.tensor, shape, now, expected)]
         if not stale:
             return _kept_by_hook(watch, shape, now, frame, error)
     stale = stale or [each for each in _all_saved(watch, roots) if _detaching_writes(watch, each)]
@@ -152,13 +160,14 @@ def _unpacked_in(error: BaseException) -> Iterator[torch.Tensor]:
         traceback = traceback.tb_next
 
 
-def _all_saved(watch: WatchedRun, roots: Any) -> list[_Saved]:
+def _all_saved(watch: WatchedRun, roots: Any, are_read: bool = True) -> list[_Saved]:
+    """Return the saved tensors behind the roots; by default only those whose numbers the derivatives use."""
     found = []
     for node in nodes_behind(roots):
         sequence = node._sequence_nr()
         line, time = watch.nodes.find(sequence)
         for each in saved_by(node):
-            if derivatives.is_read(short_name(node.name()), each.attribute, node):
+            if not are_read or derivatives.is_read(short_name(node.name()), each.attribute, node):
                 found.append(_Saved(each, watch.lines[line], time, sequence))
     return found
 
@@ -235,8 +244,8 @@ def _fault(
         asking,
         saved.time,
         writers[0].operation if writers else "",
-        len(savers) == 1,
-        names.is_trained(saved.tensor.data),
+        len({line for line, _ in savers}) == 1,
+        names.is_trained(saved.tensor.data) or attribute.startswith("running_"),  # a buffer of a batch norm
         attribute="" if saved.tensor.is_compared else attribute,
     )
     return overwritten_fault(
@@ -244,12 +253,21 @@ def _fault(
         operation,
         savers,
         operations,
-        derivatives.reason(operation, attribute) if saved.tensor.is_compared else NOT_COMPARED,
+        _reason(saved),
         fixes(watch, overwrite, frames),
         is_silent,
         min(each.sequence for each in (saved, *others)),
         also,
     )
+
+
+def _reason(saved: _Saved) -> Text:
+    operation, attribute = short_name(saved.tensor.node.name()), saved.tensor.attribute
+    if not saved.tensor.is_compared:
+        return NOT_COMPARED
+    if not derivatives.is_read(operation, attribute, saved.tensor.node):
+        return _ONLY_COMPARED
+    return derivatives.reason(operation, attribute)
 
 
 def _names_another_result(watch: WatchedRun, names: ProgramNames, assigned: str, made: _Saved) -> bool:

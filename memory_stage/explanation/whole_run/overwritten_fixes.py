@@ -11,13 +11,18 @@ from typing import Any
 import torch
 
 from memory_stage.explanation.whole_run.faults import Edit, Fix
+from memory_stage.explanation.whole_run.program_names import ProgramNames
 from memory_stage.explanation.whole_run.program_text import ProgramText, differentiated, is_fed_back
+from memory_stage.explanation.whole_run.second_pass import detached, find_kept_state
 from memory_stage.explanation.whole_run.step_fixes import fix_leaf_write, fix_step_order, owner_of_call, repeat_forward
 from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue, fix_read, fix_write
-from memory_stage.messages import message
-from memory_stage.recorder.reachable_tensors import local_variables
+from memory_stage.messages import joined, message
+from memory_stage.recorder.reachable_tensors import own_variables
+from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_graph import nodes_behind, saved_by
 from memory_stage.watch.torch.watched_run import WatchedRun
+
+MOST_STATES = 16  # the largest number of tensors of one state, such as the two of an LSTM
 
 #: Advice for a function of the program that keeps a tensor in an attribute of its ``ctx``.
 _SAVE_CHECKED = message(
@@ -138,28 +143,50 @@ def _fix_carried_state(
     earlier = [each for each in watch.passes if each.line == watch.passes[-1].line] if watch.passes else []
     if not earlier or watch.lines[earlier[-1].line] != lost.asked_in or earlier[-1].time < lost.time:
         return None
-    name = _attached_name(earlier[-1].next_node, frames)
-    if not name:
-        return None
-    edits = text.insert_after(step, f"{name} = {name}.detach()")
+    states = _attached_names(earlier[-1].next_node, frames)
+    if not states:
+        return _fix_kept_state(lost, earlier[-1].next_node, frames)
+    edits = text.insert_after(step, *(f"{name} = {detached(name, several)}" for name, several in states.items()))
     sentence = message(
-        "Detach `{name}` after the step: each iteration then differentiates its own operations only, and the graphs of "
+        "Detach {names} after the step: each iteration then differentiates its own operations only, and the graphs of "
         "earlier iterations are freed.",
-        name=name,
+        names=joined(f"`{name}`" for name in states),
     )
     return Fix(sentence, text.file, (*edits, *_drop_retain_graph(text, lost.asked_in.number)))
 
 
-def _attached_name(next_node: int, frames: list[FrameType]) -> str:
-    """Return a local variable that is computed from its last value, if its graph has nodes older than ``next_node``."""
+def _fix_kept_state(lost: OverwrittenValue, next_node: int, frames: list[FrameType]) -> Fix | None:
+    """Return the fix of an attribute, such as ``self.hidden``, whose graph has nodes older than ``next_node``."""
+    tensors = ProgramNames(frames).all_tensors()
+    names = [name for name, x in tensors if any(node._sequence_nr() < next_node for node in nodes_behind(x))]
+    text = ProgramText(lost.saved_in.file)
+    readers = [each.lineno for each in text.statements() if not hasattr(each, "body")]
+    for number in (lost.saved_in.number, *readers):
+        found = find_kept_state(ProgramLine(text.file, number, ""), names)
+        if found is not None:
+            fix, dropped = found[1], _drop_retain_graph(ProgramText(lost.asked_in.file), lost.asked_in.number)
+            return Fix(fix.sentence, fix.file, (*fix.edits, *(dropped if lost.asked_in.file == fix.file else ())))
+    return None
+
+
+def _attached_names(next_node: int, frames: list[FrameType]) -> dict[str, bool]:
+    """Return the variables of a frame that are computed from their last values and have nodes before ``next_node``.
+
+    The value is True for a variable that is a tuple or list of tensors.
+    """
     for frame in frames:
+        found = {}
         text = ProgramText(frame.f_code.co_filename)
-        for name, value in local_variables(frame).items():
-            if not isinstance(value, torch.Tensor) or not is_fed_back(text, name):
+        for name, value in list(own_variables(frame).items()):
+            are_several = isinstance(value, (tuple, list)) and len(value) <= MOST_STATES
+            tensors = value if are_several else [value]
+            if not tensors or not all(isinstance(x, torch.Tensor) for x in tensors) or not is_fed_back(text, name):
                 continue
-            if any(node._sequence_nr() < next_node for node in nodes_behind(value)):
-                return name
-    return ""
+            if any(node._sequence_nr() < next_node for x in tensors for node in nodes_behind(x)):
+                found[name] = are_several
+        if found:
+            return found
+    return {}
 
 
 def _drop_retain_graph(text: ProgramText, line: int) -> tuple[Edit, ...]:

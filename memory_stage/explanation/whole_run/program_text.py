@@ -40,9 +40,9 @@ class ProgramText:
         """Return the innermost function whose body contains a line."""
         found = None
         for node in self.nodes():
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno < line <= (
-                node.end_lineno or 0
-            ):
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or line > (node.end_lineno or 0):
+                continue
+            if node.lineno < line or node.body[0].lineno == line:  # a short body may follow in the line of ``def``
                 found = node if found is None or node.lineno > found.lineno else found
         return found
 
@@ -146,13 +146,12 @@ class ProgramText:
         return [each for each in self.nodes() if isinstance(each, ast.Call) and name_of(each.func) in names]
 
     def assigned_attributes(self) -> list[str]:
-        """Return the attributes, such as ``self.hidden``, that a statement outside ``__init__`` assigns."""
+        """Return the attributes, such as ``self.hidden``, that statements outside ``__init__`` assign or write."""
         found: dict[str, None] = {}
         for each in self.statements():
             function = self.function_at(each.lineno)
-            if isinstance(each, ast.Assign) and (function is None or function.name != "__init__"):
-                parts = [node for target in each.targets for node in ast.walk(target)]
-                found |= {ast.unparse(x): None for x in parts if isinstance(x, ast.Attribute) and _is_stored(x)}
+            if function is None or function.name != "__init__":
+                found |= {ast.unparse(x): None for x in _stored_attributes(each)}
         return list(found)
 
     def targets_of_none(self) -> list[ast.expr]:
@@ -227,8 +226,23 @@ class ProgramText:
         return iter(()) if self.tree is None else ast.walk(self.tree)
 
 
-def _is_stored(node: ast.Attribute) -> bool:
-    return isinstance(node.ctx, ast.Store)
+def _stored_attributes(statement: ast.stmt) -> list[ast.Attribute]:
+    """Return the attributes of ``self.h = x``, ``self.h[i] = x``, ``self.h += x`` and ``self.h.copy_(x)``."""
+    if isinstance(statement, ast.Assign):
+        parts = [node for target in statement.targets for node in ast.walk(target)]
+        written = [node.value for node in parts if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)]
+        stored = [node for node in parts if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
+        return stored + [node for node in written if isinstance(node, ast.Attribute)]
+    target = None
+    if isinstance(statement, ast.AugAssign):
+        target = statement.target.value if isinstance(statement.target, ast.Subscript) else statement.target
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        target = statement.value.func
+        while isinstance(target, ast.Attribute) and target.attr.endswith("_") and not target.attr.endswith("__"):
+            target = target.value
+            target = target.func if isinstance(target, ast.Call) else target
+        target = None if target is statement.value.func else target
+    return [target] if isinstance(target, ast.Attribute) else []
 
 
 class _Renamed(ast.NodeTransformer):

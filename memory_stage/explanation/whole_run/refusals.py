@@ -349,6 +349,12 @@ _RULES = (
         refused_writes.fix_leaf,
     ),
     _Rule(
+        "functions with out=... arguments don't support automatic differentiation",
+        message("Line {line} passes `out=` to an operation that would be recorded."),
+        message("Autograd does not record an operation that writes its result into a given tensor."),
+        refused_writes.fix_out,
+    ),
+    _Rule(
         "that doesn't stop gradient can't use inplace strategy",
         message("Line {line} writes in place into a leaf that requires a gradient."),
         message(

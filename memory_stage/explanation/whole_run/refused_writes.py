@@ -49,6 +49,25 @@ def fix_leaf(refused: RefusedStatement) -> list[Fix]:
     return fixes
 
 
+def fix_out(refused: RefusedStatement) -> list[Fix]:
+    """Wrap a call with ``out=`` in ``no_grad`` if it writes into a leaf; else assign the result of the call."""
+    calls = [(call, each) for call in refused.nodes(ast.Call) for each in call.keywords if each.arg == "out"]
+    sentence = message("Use the operation without `out=`, and assign its result.")
+    if len(calls) != 1 or refused.statement is None:
+        return [refused.fix(sentence)]
+    call, out = calls[0]
+    target = ast.unparse(out.value)
+    given = refused.variable(target)
+    if getattr(given, "requires_grad", False) and getattr(given, "is_leaf", False):
+        edits = (refused.text.wrapped_in_block("with torch.no_grad():", [refused.statement]),)
+        sentence = message("To change the leaf itself, for example to initialize it, write without recording.")
+        return [refused.fix(sentence, edits if refused.text.is_alone(refused.statement) else ())]
+    if not isinstance(refused.statement, ast.Expr) or refused.statement.value is not call or not target.isidentifier():
+        return [refused.fix(sentence)]
+    without = ast.Call(call.func, call.args, [each for each in call.keywords if each is not out])
+    return [refused.fix(sentence, refused.replaced(f"{target} = {ast.unparse(without)}"))]
+
+
 def fix_several_views(refused: RefusedStatement) -> list[Fix]:
     """Replace loops over a tensor, which take all its views in one call, by loops over its indices."""
     import torch

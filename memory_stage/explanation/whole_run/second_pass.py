@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText
-from memory_stage.messages import Text, capitalized, message
+from memory_stage.messages import Text, capitalized, message, plural
 from memory_stage.watch.lines import ProgramLine
 
 #: The roles of the lines in such a fault, and the reasons.
@@ -74,10 +74,17 @@ def carried_graph(value: Text, freed: ProgramLine, asking: ProgramLine) -> Text:
     return capitalized(verdict)
 
 
-def advise_detach(value: Text) -> Text:
-    """Return the advice to detach a value that the next iteration reads."""
-    return message(
+def detached(name: str, are_several: bool) -> str:
+    """Return the code for a state without its graph: one tensor, or a tuple or list of tensors."""
+    return f"tuple(each.detach() for each in {name})" if are_several else f"{name}.detach()"
+
+
+def advise_detach(value: Text, count: int = 1) -> Text:
+    """Return the advice to detach a value, or ``count`` values, that the next iteration reads."""
+    return plural(
         "Detach {value} before the next iteration reads it: `.detach()` keeps the numbers and drops the graph.",
+        "Detach {value} before the next iteration reads them: `.detach()` keeps the numbers and drops the graph.",
+        count,
         value=value,
     )
 
@@ -130,23 +137,23 @@ def find_kept_state(reads: ProgramLine, names: Sequence[str]) -> tuple[str, Fix]
             continue
         ends = f".{path.rpartition('.')[2]}"
         if any(name.endswith(ends) for name in names):
-            detached = f"{path}.detach()"
+            source = detached(path, are_several=False)
         elif any(name.rpartition("[")[0].endswith(ends) for name in names):
-            detached = f"tuple(each.detach() for each in {path})"
+            source = detached(path, are_several=True)
         else:
             continue
         sentence = message(
             "Detach `{name}` before it is read: `.detach()` keeps the numbers and drops the graph.", name=path
         )
-        return path, Fix(sentence, text.file, _detached_before(text, statement, path, detached))
+        return path, Fix(sentence, text.file, _detached_before(text, statement, path, source))
     return None
 
 
-def _detached_before(text: ProgramText, statement: ast.stmt, path: str, detached: str) -> tuple[Edit, ...]:
+def _detached_before(text: ProgramText, statement: ast.stmt, path: str, source: str) -> tuple[Edit, ...]:
     """Return the edit that detaches a state before a statement reads it, or before the loop around the statement."""
     function = text.function_at(statement.lineno)
     loops = [each for each in text.loops_around(statement.lineno) if text.function_at(each.lineno) is function]
-    source = f"{path} = {detached}"
+    assignment = f"{path} = {source}"
     may_be_none = any(ast.unparse(each) == path for each in text.targets_of_none())
-    lines = (f"if {path} is not None:", f"    {source}") if may_be_none else (source,)
+    lines = (f"if {path} is not None:", f"    {assignment}") if may_be_none else (assignment,)
     return text.insert_before(loops[0] if loops else statement, *lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from memory_stage.explanation.rewrite import out_of_place, respelled_code
 from memory_stage.explanation.whole_run.faults import Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_names, names_in, target_of
 from memory_stage.messages import message
-from memory_stage.recorder.reachable_tensors import local_variables
+from memory_stage.recorder.reachable_tensors import own_variables
 from memory_stage.watch.lines import ProgramLine
 
 _VIEWS = frozenset(("data", "T", "mT", "view", "detach", "squeeze", "unsqueeze", "narrow", "select"))
@@ -81,13 +82,16 @@ def fix_write(lost: OverwrittenValue, frames: list[FrameType], is_shared: Callab
     target = target_of(statement_read)
     function = text.function_at(line.number)
     returned = _must_be_returned(function, target) if function is not None and target else None
-    if not target or not _is_rebindable(text, statement, target, frames, is_shared):
+    rewritten = _rewritten(source, lost.library)
+    reads_first = line == lost.saved_in and not lost.is_result  # a copy made before the line would be saved, too
+    if reads_first and not rewritten and any(fix_read(lost)):
+        return
+    if not target or (reads_first and not rewritten) or not _is_rebindable(text, statement, target, frames, is_shared):
         sentence = message(
             "Write into new memory in that line, and let the program use the new tensor; or clone the tensor first."
         )
         yield Fix(sentence)
         return
-    rewritten = _rewritten(source, lost.library)
     if rewritten:
         sentence = message("Write the result into new memory, so that backward finds the old numbers.")
         edits = text.replace(statement, rewritten)
@@ -165,15 +169,32 @@ def fix_read(lost: OverwrittenValue) -> Iterator[Fix]:
         return
     if any(isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) for each in ast.walk(value)):
         return  # a comprehension gives the name another value
-    before = ast.unparse(value)
-    after = re.sub(rf"(?<![\w.]){re.escape(lost.name)}\b(?!\s*\()", f"{lost.name}.clone()", before)
-    if after == before:
+    changed = copy.copy(statement)
+    changed.value = _Cloned(lost.name).visit(copy.deepcopy(value))  # type: ignore[attr-defined]  # it has one
+    source = ast.unparse(changed)
+    if source == ast.unparse(statement):
         return
-    source = ast.unparse(statement)
     sentence = message(
         "Let line {line} read a copy, and write into `{name}` as before.", line=lost.saved_in.number, name=lost.name
     )
-    yield Fix(sentence, text.file, text.replace(statement, source.replace(before, after)))
+    yield Fix(sentence, text.file, text.replace(statement, source))
+
+
+class _Cloned(ast.NodeTransformer):
+    """Replaces a name by ``NAME.clone()`` wherever an expression reads its value, except where it calls the value."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Call(ast.Attribute(node, "clone"), [], []) if node.id == self._name else node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        function = node.func
+        self.generic_visit(node)
+        if isinstance(function, ast.Name):
+            node.func = function
+        return node
 
 
 def _is_rebindable(
@@ -181,7 +202,7 @@ def _is_rebindable(
 ) -> bool:
     """Return True if the statement may bind the name to a new tensor, because no other name needs the write."""
     for frame in frames:
-        value: Any = local_variables(frame).get(target)
+        value: Any = own_variables(frame).get(target)
         if frame.f_code.co_filename == text.file and is_shared(value):
             return False
     if any(target in names_in(loop.target) for loop in text.loops_around(statement.lineno)):
@@ -194,11 +215,19 @@ def _is_rebindable(
         return True
     if target not in _arguments(function):  # a variable from outside the function would become a local one
         return not target.isidentifier() or target in _bound_in(function)
+    if function.name == "forward" and _returns_in_all(function, target):
+        return True
     calls = [
         line for line in text.lines if re.search(rf"\b{function.name}\b", line) and f"def {function.name}" not in line
     ]
     used = rf"register_\w*hook\w*\(\s*{function.name}\b|(\breturn\b|=).*\b{function.name}\b"
     return bool(calls) and all(re.search(used, line) for line in calls)
+
+
+def _returns_in_all(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+    """Return True if each ``return`` of a layer's method computes its result from an argument."""
+    returns = [each for each in ast.walk(function) if isinstance(each, ast.Return)]
+    return bool(returns) and all(each.value is not None and name in names_in(each.value) for each in returns)
 
 
 def _is_view(value: ast.expr) -> bool:
