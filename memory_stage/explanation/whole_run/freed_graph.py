@@ -64,7 +64,7 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
         freed = watch.lines[passed.line]
         new = [node for node in nodes if node._sequence_nr() >= passed.next_node]
         border = _border(watch, new, passed, freed, asking)
-        constant = _fix_constant(border, names) if border is not None else ()
+        constant = _fix_constant(border, names) if border is not None and _reach_leaf(new) else ()
         fault = None if border is None else _diagnose_border(border, names, frames)
         if fault is not None:
             return fault
@@ -146,7 +146,7 @@ def _diagnose_border(border: _Border, names: ProgramNames, frames: list[FrameTyp
 def _fix_constant(border: _Border, names: ProgramNames) -> tuple[Fix, ...]:
     """Return the fix that detaches a variable which a line before the loop makes and each iteration reads; or ().
 
-    The loop also computes a result of its own operations, for example as PPO compares a policy with an earlier one.
+    PPO, for example, compares the output of a policy with an earlier output, which should get no gradient.
     """
     name, text = names.first_with_node(border.source), ProgramText(border.asking.file)
     made, reads = text.statement_at(border.made.number), text.statement_at(border.reads.number)
@@ -154,8 +154,8 @@ def _fix_constant(border: _Border, names: ProgramNames) -> tuple[Fix, ...]:
         return ()
     if {border.made.file, border.reads.file} != {text.file} or assigned_names(made) != {name}:
         return ()
-    others = {each for loop in text.loops_around(reads.lineno) for part in loop.body for each in assigned_names(part)}
-    if name in others or not (names_in(reads) - {name}) & others or name not in names_in(reads):
+    assigned = {each for loop in text.loops_around(reads.lineno) for part in loop.body for each in assigned_names(part)}
+    if name in assigned or name not in names_in(reads):
         return ()
     sentence = message(
         "Detach `{name}` if it should be a constant for these passes, such as an earlier output of the model: "
@@ -163,6 +163,12 @@ def _fix_constant(border: _Border, names: ProgramNames) -> tuple[Fix, ...]:
         name=name,
     )
     return (Fix(sentence, text.file, text.wrapped(made.value, "{}.detach()")),)
+
+
+def _reach_leaf(nodes: list[Any]) -> bool:
+    """Return True if one of the nodes reads a leaf, which backward reaches without the graph of an earlier pass."""
+    parents = [parent for node in nodes for parent, _ in node.next_functions]
+    return any(parent is not None and is_leaf(parent) for parent in parents)
 
 
 def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
