@@ -63,10 +63,7 @@ _NOT_SHOWN = {
         *("leaf Variable", "Leaf Var", "Leaf Tensor"),
         "more than one element of the written-to tensor",
     },
-    "explanation/whole_run/freed_graph.py": {
-        "Trying to backward through the graph a second time",
-        *("graph freed", "tuple(each.detach() for each in "),
-    },
+    "explanation/whole_run/freed_graph.py": {"Trying to backward through the graph a second time", *("graph freed")},
     "explanation/whole_run/overwritten.py": {"modified by an inplace operation", "has been detached in-place"},
     "explanation/whole_run/paddle_faults.py": {
         "has been modified by an inplace operation",
@@ -82,6 +79,7 @@ _NOT_SHOWN = {
         "a leaf Variable that requires grad is being used in an in-place operation",
         "can't optimize a non-leaf Tensor",
         "created in no_grad mode and is being modified inplace with grad mode enabled",
+        "functions with out=... arguments don't support automatic differentiation",
         "destination is read-only",
         "does not require grad and does not have a grad_fn",
         "doesn't match the broadcast shape",
@@ -116,7 +114,7 @@ _NOT_SHOWN = {
     "explanation/whole_run/aliased_networks.py": {"import copy"},
     "explanation/whole_run/kept_objects.py": {" for _ in range("},
     "explanation/whole_run/overwritten_fixes.py": {"[p for group in ", ".param_groups for p in group['params']]"},
-    "explanation/whole_run/refused_writes.py": {"with ", "return "},
+    "explanation/whole_run/refused_writes.py": {"with ", "with torch.no_grad():", "return "},
     "explanation/whole_run/write_fixes.py": {"return "},
     # code of JavaScript, HTML and CSS
     "web/embed.py": {' class="mt-lines"'},
