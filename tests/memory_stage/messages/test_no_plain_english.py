@@ -63,7 +63,7 @@ _NOT_SHOWN = {
         *("leaf Variable", "Leaf Var", "Leaf Tensor"),
         "more than one element of the written-to tensor",
     },
-    "explanation/whole_run/freed_graph.py": {"Trying to backward through the graph a second time", *("graph freed")},
+    "explanation/whole_run/freed_graph.py": {"Trying to backward through the graph a second time", "graph freed"},
     "explanation/whole_run/overwritten.py": {"modified by an inplace operation", "has been detached in-place"},
     "explanation/whole_run/paddle_faults.py": {
         "has been modified by an inplace operation",
