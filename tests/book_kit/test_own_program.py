@@ -58,6 +58,11 @@ def test_a_recorded_stage_is_in_the_language_of_the_notebook(chinese):
     assert shown.stage.data["language"] == "zh-CN" and shown.stage.data["title"] == "循环状态（PyTorch）"
 
 
+def without_phrase(event):
+    """Return an event without the name of a saved tensor that is a phrase, such as "input 1", which is translated."""
+    return {key: value for key, value in event.items() if key != "what" or " " not in value}
+
+
 @pytest.mark.parametrize(("library", "name", "answer"), KEPT, ids=[f"{library}-{name}" for library, name, _ in KEPT])
 def test_a_recorded_stage_has_the_same_steps_in_each_language(library, name, answer):
     for code, translated in answer["translated"].items():
@@ -65,7 +70,8 @@ def test_a_recorded_stage_has_the_same_steps_in_each_language(library, name, ans
         assert translated["language"].startswith(code)
         for variant, other in zip(answer["stage"]["variants"], translated["variants"], strict=True):
             for step, other_step in zip(variant["steps"], other["steps"], strict=True):
-                assert step["events"] == other_step["events"] and step["say"] != other_step["say"]
+                assert [*map(without_phrase, step["events"])] == [*map(without_phrase, other_step["events"])]
+                assert step["say"] != other_step["say"]
 
 
 def test_a_program_runs_if_its_framework_is_installed(monkeypatch, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from memory_stage.figures import allocation_law, stride_explorer, what_fits
+from memory_stage.figures import stride_explorer, what_fits
 from memory_stage.web import element
 from minitensor import memory
 from minitensor.engine.device.allocator import CachingAllocator
@@ -79,7 +79,7 @@ def test_peaks_at_larger_sizes_are_those_of_a_real_run():
     figure = what_fits.show({"linear": linear}, batches=[5, 24], sizes=[30, 100])
     for s, size in enumerate(figure.data["sizes"]):
         for b, batch in enumerate(figure.data["batches"]):
-            law = allocation_law.learn("linear", linear, None, (4, 8, 12, 16))
+            law = what_fits.learn("linear", linear, None, (4, 8, 12, 16))
             with memory.measure("cpu") as measured:
                 linear(batch, size)
             nbytes = law.sizes(batch, size)
@@ -237,9 +237,7 @@ def allocating(make):
 
 
 def test_replaying_a_law_results_in_the_segments_of_a_real_allocator():
-    allocator, stopped = allocation_law.replay(
-        [(0, "a"), (1, "b"), (0, None), (2, "c")], [600, 100, 700], "torch", 1 << 40
-    )
+    allocator, stopped = what_fits.replay([(0, "a"), (1, "b"), (0, None), (2, "c")], [600, 100, 700], "torch", 1 << 40)
     other = CachingAllocator(1 << 40, "torch")
     first = other.allocate(600)
     other.allocate(100)
