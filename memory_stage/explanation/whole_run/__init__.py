@@ -5,8 +5,7 @@
 * :mod:`.torch_diagnosis` calls the diagnoses for PyTorch. :mod:`.overwritten`, :mod:`.freed_graph`,
   :mod:`.copied_losses`, :mod:`.references`, :mod:`.array_faults`, :mod:`.kept_objects`, :mod:`.aliased_averages`,
   :mod:`.aliased_networks` and :mod:`.replaced_parameters` diagnose one kind of fault each.
-* :mod:`.paddle_diagnosis` calls those for Paddle: :mod:`.paddle_faults` for backward passes and :mod:`.paddle_views`
-  for shared memory.
+* :mod:`.paddle_diagnosis` diagnoses shared memory in Paddle, and :mod:`.paddle_faults` Paddle's backward passes.
 * :mod:`.refusals`, :mod:`.leaks` and :mod:`.function_leaks` serve both frameworks.
 * :mod:`.explanation` collects the faults of a program; :mod:`.one_screen` prints them on one screen.
 """
