@@ -10,17 +10,12 @@ as its type; a tensor that does not require a gradient, as "constant".
 
 from __future__ import annotations
 
-import gzip
-import importlib
 import itertools
-import json
-import signal
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
+import crashing
 import numpy as np
 
 FILE = Path(__file__).with_name("norms-at-zero.json.gz")
@@ -99,44 +94,9 @@ def text(tensor: Any) -> str:
 
 def recorded() -> dict[str, dict[str, Any]]:
     """Return the answers of each library and version."""
-    found: dict[str, dict[str, Any]] = json.loads(gzip.decompress(FILE.read_bytes())) if FILE.exists() else {}
-    return found
-
-
-def answers_of(library: str) -> dict[str, Any]:
-    """Ask all questions in a separate process. If a question kills it, a new process asks the next question."""
-    asked = questions(library)
-    found: dict[str, Any] = {}
-    while len(found) < len(asked):
-        command = [sys.executable, __file__, library, str(len(found))]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout
-            for line in process.stdout:
-                if line.startswith("answer "):
-                    found[asked[len(found)]] = json.loads(line.removeprefix("answer "))
-        if process.returncode > 0:
-            raise RuntimeError(f"{asked[len(found)]} could not be recorded; see the traceback above")
-        if process.returncode < 0:
-            found[asked[len(found)]] = [f"the process died of {signal.Signals(-process.returncode).name}"]
-    return found
-
-
-def main() -> None:
-    """Record the answers of one library. If the command line has a number, only print those from this question on."""
-    library = sys.argv[1]
-    module = importlib.import_module(library)
-    if len(sys.argv) > 2:
-        for question in questions(library)[int(sys.argv[2]) :]:
-            signal.alarm(SECONDS)  # because Paddle may never return after an error in its memory
-            print("answer", json.dumps(answer(library, module, question)), flush=True)
-        return
-    version = module.__version__.partition("+")[0]
-    records = recorded() | {f"{library} {version}": answers_of(library)}
-    FILE.write_bytes(
-        gzip.compress(json.dumps(dict(sorted(records.items())), separators=(",", ":")).encode(), 9, mtime=0)
-    )
-    print(f"{len(questions(library))} answers; {FILE.stat().st_size} bytes")
+    return crashing.recorded(FILE)
 
 
 if __name__ == "__main__":
-    main()
+    # Paddle may never return after an error in its memory, so each question has a limit.
+    crashing.record(FILE, questions, answer, lambda text: [text], SECONDS)

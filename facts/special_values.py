@@ -11,16 +11,11 @@ is the type of the error.
 
 from __future__ import annotations
 
-import gzip
-import importlib
-import json
-import signal
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
+import crashing
 import numpy as np
 
 FILE = Path(__file__).with_name("special-values.json.gz")
@@ -441,44 +436,9 @@ def text(tensor: Any) -> str:
 
 def recorded() -> dict[str, dict[str, Any]]:
     """Return the answers of each library and version."""
-    return json.loads(gzip.decompress(FILE.read_bytes())) if FILE.exists() else {}
-
-
-def answers_of(library: str) -> dict[str, Any]:
-    """Ask all questions in a separate process. If a question kills it, a new process asks the next question."""
-    asked = questions(library)
-    found: dict[str, Any] = {}
-    while len(found) < len(asked):
-        start = len(found)
-        command = [sys.executable, __file__, library, str(start)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout
-            for line in process.stdout:
-                if line.startswith("answer "):
-                    found[asked[len(found)]] = json.loads(line.removeprefix("answer "))
-        if process.returncode > 0:
-            raise RuntimeError(f"{asked[len(found)]} could not be recorded; see the traceback above")
-        if process.returncode < 0:
-            found[asked[len(found)]] = f"the process died of {signal.Signals(-process.returncode).name}"
-    return found
-
-
-def main() -> None:
-    """Record the answers of one library. If the command line has a number, only print those from this question on."""
-    used = sys.argv[1]
-    library = importlib.import_module(used)
-    if len(sys.argv) > 2:
-        for question in questions(used)[int(sys.argv[2]) :]:
-            signal.alarm(SECONDS)  # because Paddle never finishes `x ** -1` of integers
-            print("answer", json.dumps(ask(used, library, question)), flush=True)
-        return
-    version = library.__version__.partition("+")[0]
-    records = recorded() | {f"{used} {version}": answers_of(used)}
-    FILE.write_bytes(
-        gzip.compress(json.dumps(dict(sorted(records.items())), separators=(",", ":")).encode(), 9, mtime=0)
-    )
-    print(f"{len(questions(used))} answers; {FILE.stat().st_size} bytes")
+    return crashing.recorded(FILE)
 
 
 if __name__ == "__main__":
-    main()
+    # Paddle never finishes `x ** -1` of integers, so each question has a limit.
+    crashing.record(FILE, questions, ask, str, SECONDS)
