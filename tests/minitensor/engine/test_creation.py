@@ -87,9 +87,6 @@ MIXED_ITEMS = [
     ([np.array([1.0, 2.0])], "float64"),
     ([np.array([200, 1], np.uint8), [1, 300]], "int64"),
     ([np.array([200, 1], np.uint8), np.array([1, 300], np.int16)], "int16"),
-    ([torch.tensor(float("inf"))], "float32"),
-    ([torch.tensor(1, dtype=torch.int8)], "int8"),
-    ([torch.tensor(1, dtype=torch.int8), 2.5], "float32"),
     ([[], []], "float32"),
 ]
 
@@ -99,6 +96,15 @@ def test_a_list_for_torch_tensor_gets_the_promoted_dtype_of_its_items(data, dtyp
     x = torch.tensor(data)
     assert x.dtype == getattr(torch, dtype)
     assert x.tolist() == np.array(data, dtype).tolist()
+
+
+def test_a_list_for_torch_tensor_gets_the_promoted_dtype_of_its_tensors():
+    """The tensors are no parameters, because they would live, and be in the table of shared memory, in later tests."""
+    one = torch.tensor(1, dtype=torch.int8)
+    for data, dtype in [([torch.tensor(float("inf"))], "float32"), ([one], "int8"), ([one, 2.5], "float32")]:
+        x = torch.tensor(data)
+        assert x.dtype == getattr(torch, dtype)
+        assert x.tolist() == [float(item) for item in data]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "bool"])
