@@ -139,7 +139,7 @@ class Cluster:
         try:
             while True:
                 done = all(each.ready() for each in calls)
-                lost = ends.first_of(self._lost(calls))  # only the first, because MPI may then end the others
+                lost = _first_lost(calls, ends)  # only the first, because MPI may then end the others
                 if done or lost or time.monotonic() > end:
                     break
                 time.sleep(0.01)
@@ -154,11 +154,6 @@ class Cluster:
         finally:
             ends.close()
         return [RankAnswer(**each.get()) for each in calls]
-
-    def _lost(self, calls: list[Any]) -> list[int]:
-        """Return the ranks that ended before they had answered."""
-        pairs = enumerate(zip(self.pids, calls, strict=False))
-        return [rank for rank, (pid, each) in pairs if not (each.successful() if each.ready() else _alive(pid))]
 
     def stop(self) -> None:
         """End all processes, and wait until they have ended. A process that does not end on request is killed."""
@@ -180,21 +175,33 @@ class _Ends:
     """The order in which processes end, as the operating system reports it. Only Linux reports it."""
 
     def __init__(self, pids: list[int]) -> None:
+        self._pids = pids
         self._ranks: dict[int, int] = {}  # maps the descriptor of a process to the index of that process in ``pids``
         self._order: list[int] = []
         self._queue = queue = select.epoll() if hasattr(os, "pidfd_open") else None
         if queue is None:
             return
         for rank, pid in enumerate(pids):
-            with suppress(ProcessLookupError):
-                self._ranks[descriptor := os.pidfd_open(pid)] = rank
-                queue.register(descriptor, select.EPOLLIN | select.EPOLLONESHOT)
+            try:
+                descriptor = os.pidfd_open(pid)
+            except ProcessLookupError:
+                self._order.append(rank)
+                continue
+            self._ranks[descriptor] = rank
+            queue.register(descriptor, select.EPOLLIN | select.EPOLLONESHOT)
 
-    def first_of(self, lost: list[int]) -> list[int]:
-        """Return a list with only the rank of ``lost`` that ended first. If the order is unknown, return ``lost``."""
+    def first_of(self, ranks: list[int]) -> list[int]:
+        """Return a list with the rank of ``ranks`` that ended first. If the order is unknown, return all that ended.
+
+        mpiexec kills the other ranks as soon as one has ended. A process that is being killed is a zombie before the
+        operating system reports its end, if its first thread ends before the others. Therefore only reports count.
+        """
         if self._queue is not None:
             self._order += [self._ranks[descriptor] for descriptor, _ in self._queue.poll(0)]
-        return [rank for rank in self._order if rank in lost][:1] or lost
+            return [rank for rank in self._order if rank in ranks][:1]
+        # While the first look goes over the ranks, one that it has passed may end, and then one that it has not.
+        looks = [[rank for rank in ranks if not _alive(self._pids[rank])] for _ in range(2)]
+        return looks[1] if looks[0] else []
 
     def close(self) -> None:
         """Stop watching the processes."""
@@ -202,6 +209,13 @@ class _Ends:
             self._queue.close()
         for descriptor in self._ranks:
             os.close(descriptor)
+
+
+def _first_lost(calls: list[Any], ends: _Ends) -> list[int]:
+    """Return the rank that ended first of those that have not answered. If no rank ended, return those that failed."""
+    answered = [each.ready() and each.successful() for each in calls]
+    failed = [rank for rank, each in enumerate(calls) if each.ready() and not answered[rank]]
+    return ends.first_of([rank for rank, has in enumerate(answered) if not has]) or failed
 
 
 def _is_hydra(mpiexec: str) -> bool:

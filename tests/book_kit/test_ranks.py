@@ -131,17 +131,65 @@ def test_a_killed_rank_is_named_and_no_process_remains(four):
         four.run("rank")
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux reports in which order processes end")
+needs_reports = pytest.mark.skipif(
+    not hasattr(os, "pidfd_open"), reason="only Linux reports in which order processes end"
+)
+
+
+@needs_reports
 def test_the_process_that_ended_first_is_known_even_after_others_have_ended():
     programs = [subprocess.Popen(["sleep", "60"]) for _ in range(4)]
     ends = _Ends([each.pid for each in programs])
-    assert ends.first_of([]) == []
+    assert ends.first_of([0, 1, 2, 3]) == []
     for which in (2, 0, 3):
         programs[which].kill()
         programs[which].wait()
     assert ends.first_of([0, 2, 3]) == [2]
     assert ends.first_of([0, 3]) == [0]
-    assert ends.first_of([1]) == [1]  # the process is still running, so its end is unknown
+    assert ends.first_of([1]) == []
+    programs[1].kill()
+    programs[1].wait()
+    assert ends.first_of([1]) == [1]
+    ends.close()
+
+
+#: A program whose first thread ends, so that its process is a zombie, although a second thread runs.
+FIRST_THREAD_ENDS = """
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+@needs_reports
+def test_a_process_with_a_thread_that_runs_has_not_ended():
+    """mpiexec kills the other ranks when it notices an end. The first threads of their processes may then end before
+    the process that ended first is reported.
+    """
+    programs = [subprocess.Popen([sys.executable, "-c", FIRST_THREAD_ENDS]), subprocess.Popen(["sleep", "60"])]
+    ends = _Ends([each.pid for each in programs])
+    try:
+        assert until(lambda: not is_running(programs[0].pid))
+        assert ends.first_of([0, 1]) == []
+        programs[1].kill()
+        programs[1].wait()
+        assert ends.first_of([0, 1]) == [1]
+    finally:
+        for each in programs:
+            each.kill()
+            each.wait()
+        ends.close()
+
+
+def test_without_reports_all_processes_that_have_ended_are_named(monkeypatch):
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+    programs = [subprocess.Popen(["sleep", "60"]) for _ in range(3)]
+    ends = _Ends([each.pid for each in programs])
+    assert ends.first_of([0, 1, 2]) == []
+    for which in (2, 0):
+        programs[which].kill()
+        programs[which].wait()
+    assert ends.first_of([0, 1, 2]) == [0, 2]
     programs[1].kill()
     programs[1].wait()
     ends.close()
