@@ -1,7 +1,7 @@
 """Draw a still picture of the step that a paragraph refers to, for print, notebooks and readers without JavaScript.
 
-A paragraph refers to a step with a mark (``step_marks``). The script of the stage draws the picture. It runs in
-mini-racer, an optional package with the JavaScript engine V8.
+A mark at the beginning of a paragraph names the step (``step_marks``). The memory stage's JavaScript draws the picture.
+It runs in mini-racer, an optional package with the JavaScript engine V8.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MARKDOWN = re.compile(r"[\\\[\]*_`<>]")  # matches characters that have a meani
 
 
 def add_to_page(trace: Trace, named: Sequence[step_mark]) -> None:
-    """Put a still picture of the step after each paragraph that begins with one of these marks of a stage.
+    """After each paragraph that begins with one of the marks ``named``, put a still picture of the mark's step.
 
     Do nothing if mini-racer is not installed.
 

@@ -37,10 +37,10 @@ def _code(span: str) -> str:
 def page_assets(*names: str, package: str) -> str:
     """Return the `<style>` and `<script>` elements of assets, which a cell's HTML output has to begin with.
 
-    The result is empty in the book (environment variable `MINITENSOR_BOOK=1`), whose pages link the same files, and in
-    a kernel session in which another cell's output already includes the assets. If that cell runs again, its new output
-    replaces the old one, so the new output includes the assets again. Colab shows each output in a separate frame, so
-    every output in Colab includes them.
+    In the book (environment variable `MINITENSOR_BOOK=1`) the result is empty, because the pages link the same files.
+    It is also empty if another cell's output already includes the assets in this kernel session. If that cell runs
+    again, its new output replaces the old one, so the new output includes the assets again. Colab shows each output in
+    a separate frame, so every output in Colab includes them.
 
     Args:
         names: the names of files in the folders `css` and `built` of `package`.
@@ -49,7 +49,7 @@ def page_assets(*names: str, package: str) -> str:
 
 
 def bundles(name: str, language: str) -> tuple[str, ...]:
-    """Return the name of a bundle; before it, for a language such as "zh-CN", the script with the language's words."""
+    """Return the scripts to load: the named bundle and, before it, the words of a language other than English."""
     return (name,) if language == "en" else ("words.js", name)
 
 

@@ -26,7 +26,7 @@ DEFAULT_POLICY = "2.6"
 
 
 class ThreadCounter:
-    """The number of threads that do not record (:data:`paused`), or that cast operands (:data:`casting`).
+    """A number of threads. :data:`paused` counts those that do not record, :data:`casting` those that cast operands.
 
     An operation tests ``threads`` first, which takes 5 ns. If the number is above 0, the operation also reads the modes
     of its thread, which takes 70 ns.
@@ -146,9 +146,8 @@ class set_inplace_policy:
 
     Args:
         name: if the operation's own backward needs the value, ``"2.5"`` refuses the operation and ``"2.6"`` (the
-            default) copies the value first; under both, the backward of another operation that saved the value raises.
-            ``"copy_on_write"`` copies the bytes that saved tensors need just before a write overwrites them, so no
-            backward raises.
+            default) copies the value first. If another operation saved the value, both raise in its backward.
+            ``"copy_on_write"`` never raises there: just before a write, it copies the bytes that saved tensors need.
 
     Raises:
         ValueError: if ``name`` is none of these.

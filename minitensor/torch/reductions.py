@@ -1,4 +1,4 @@
-"""Reductions that are not rows of the derivative table, such as ``all``, ``max``, ``var``, ``norm``, ``logsumexp``."""
+"""Reductions without a row of their own in the derivative table: ``all``, ``max``, ``var``, ``norm`` and others."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     given = [] if dim is None else dim if isinstance(dim, (list, tuple)) else [dim]
     axes = tuple(as_dim(each, input._array.ndim) for each in given)
     if not input._array.ndim:
-        axes = ()  # without dimensions, as_dim accepted 0 or -1
+        axes = ()  # as_dim accepts 0 and -1 for a tensor without dimensions
     found = np.asarray(np.count_nonzero(host_array(input._array), axes or None), np.int64)
     return without_history(input, like(found, input._array), "count_nonzero")
 
@@ -140,7 +140,7 @@ class ValuesAndIndices(namedtuple("ValuesAndIndices", ("values", "indices"))):
 
 
 def _restored(name: str, values: Any, indices: Any) -> ValuesAndIndices:
-    """Return the result of the function ``name``. Pickles refer to this function by its name."""
+    """Return an object of the class of results of the function ``name``. Pickles contain the name `_restored`."""
     kind = next(each for each in ValuesAndIndices.__subclasses__() if each.name == name)
     return kind(values, indices)
 
@@ -236,7 +236,7 @@ def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -
         need_tensor(name, input)
         if isinstance(dim, BaseTensor) or other is not None:
             if keepdim is not False or (dim is not None and other is not None):
-                raise TypeError(f"{name}(): takes two tensors, or one tensor, a dim and keepdim")
+                raise TypeError(f"{name}(): takes either two tensors, or one tensor with dim and keepdim")
             return TABLE[of_two](input, dim if other is None else other)
         if dim is None:
             if input._array.size == 0:
@@ -392,7 +392,7 @@ def _reduces_nothing(input: Tensor, dim: Any) -> bool:
 
 
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Return the sum of all elements that are not nan, or of those along ``dim``, one dimension or several.
+    """Return the sum without the elements that are nan: of all elements, or along one or several dimensions ``dim``.
 
     Args:
         dtype: the dtype of the result. The input is converted to it first.
@@ -407,7 +407,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Return the mean of all elements that are not nan, or of those along ``dim``, one dimension or several.
+    """Return the mean without the elements that are nan: of all elements, or along one or several dimensions ``dim``.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -424,7 +424,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 
 
 def _dims(dim: Any, ndim: int) -> Any:
-    """Return ``dim``, one dimension or several, without negative numbers. None, which means all, remains None."""
+    """Return ``dim``, one number or several, counted from the first dimension. None, which means all, remains None."""
     if dim is None:
         return None
     return [as_dim(each, ndim) for each in dim] if isinstance(dim, (list, tuple)) else as_dim(dim, ndim)

@@ -1,7 +1,7 @@
 """Test that each stage of the page "Fifteen confusions" makes its point.
 
-The tests run the page's cells and examine the traces. Each section is about one fact: two names with one storage, a
-saved tensor that is stale before backward, a refusal without a write, equal bytes.
+The tests run the page's cells and examine the traces. Each section of the page shows one fact, for example
+that two names have one storage, or that a refused write changes nothing.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _run_page() -> dict[str, list]:
 
 @pytest.fixture
 def runs(shown, request) -> list[dict[str, Run]]:
-    """Return the runs of each stage by the label of the variant, for the section with the number in the test's name."""
+    """Return one dict for each stage of a section: its runs by label. The test's name has the section's number."""
     number = re.match(r"test_(?:with_)?(\d+|one_more)", request.node.name).group(1)
     begins = ONE_MORE if number == "one_more" else f"{number}. "
     (found,) = [values for heading, values in shown.items() if heading.startswith(begins)]
@@ -130,7 +130,7 @@ def test_every_stage_has_a_title_and_a_question(shown):
 # ---- the fifteen, and one more ------------------------------------------------------------------------------------
 
 
-def test_1_the_refused_write_changes_nothing_and_a_clone_updates_the_wrong_numbers(runs):
+def test_1_the_refused_write_changes_nothing_and_with_a_clone_the_wrong_numbers_are_updated(runs):
     (stage,) = runs
     normal, clone, refused = stage.values()
     assert "ValueError" in refused.error() and refused.written() == set()

@@ -42,6 +42,7 @@ def pair():
 
 
 def line_of(trace, names):
+    """Return the variant, the step and the line to which the mark ``names`` refers."""
     found = moment_of(names, trace)
     return found.variant, found.step, trace["variants"][found.variant]["steps"][found.step]["line"]
 
@@ -64,9 +65,9 @@ def test_a_mark_names_a_program_of_a_comparison(pair):
 @pytest.mark.parametrize(
     ("names", "reason"),
     [
-        ("0", "a mark is 3, 3#2"),
-        ("line 3", "a mark is 3, 3#2"),
-        ("end#2", "a mark is 3, 3#2"),
+        ("0", "a mark is 3, 3#2, "),
+        ("line 3", "a mark is 3, 3#2, "),
+        ("end#2", "a mark is 3, 3#2, "),
         ("9", "line 9 of the stage 'A loop' has no step; lines 2, 4, 5 have one"),
         ("4#4", "line 4 of the stage 'A loop' has 3 steps; not 4"),
         ("4 in view", "the stage 'A loop' has the programs"),
@@ -77,7 +78,7 @@ def test_the_error_about_a_wrong_mark_names_the_allowed_forms(loop, names, reaso
         moment_of(names, loop)
 
 
-def test_a_mark_is_read_as_words():
+def test_a_mark_is_shown_in_words():
     assert [said(names) for names in ("3", "3#2", "3#12", "3#last in in place", "end", "?")] == [
         "line 3", "line 3, second step", "line 3, step 12", "line 3, last step, in place", "last step", "?",
     ]  # fmt: skip
@@ -117,7 +118,7 @@ def number_of_the_opened_variant(trace):
     return [variant["id"] for variant in trace["variants"]].index(trace["opens"])
 
 
-def test_a_mark_refers_to_the_last_stage_before_it_in_its_section_or_else_to_the_next():
+def test_a_mark_refers_to_the_last_stage_before_it_in_its_section_or_to_the_first_after_it():
     def stage(title):
         return nodes.raw("", f"<memory-stage>{title}</memory-stage>", format="html")
 

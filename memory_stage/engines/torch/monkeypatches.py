@@ -1,14 +1,15 @@
 """Patch functions of torch during a recording, so that the program runs as if it were not recorded.
 
-* ``torch.compile``: the mode is off the stack while compiled code runs, because torch would also compile the mode.
-* ``torch.jit.trace``: the mode is off the stack while code is traced, because torch reads names from the frames around
-  an operation.
+* ``torch.compile``: while compiled code runs, the recorder's function mode is off torch's stack of modes; otherwise
+  torch would also compile the mode.
+* ``torch.jit.trace``: the mode is also off the stack while code is traced, because torch reads names from the frames
+  around an operation.
 * Scripted functions: a call is reported as not recorded.
-* The functions with which threads begin: computations in other threads are reported (``threads``).
+* The functions that start threads: computations in other threads are reported (``threads``).
 * ``torch.utils.swap_tensors`` refuses tensors that have weak references, so the recording ends before it runs.
 * ``torch.from_numpy`` and other functions that no mode observes: the patches emit their results.
-* ``torch.overrides.has_torch_function`` returns False for plain tensors: with a mode on the stack, layers would use
-  slower code, whose results differ in the last digit.
+* ``torch.overrides.has_torch_function`` is patched to return False for plain tensors. Otherwise, with a mode on the
+  stack, layers would use slower code, whose results differ in the last digit.
 * ``torch.utils.hooks.BackwardHook``: the hooks of layers report their calls.
 """
 
@@ -36,7 +37,7 @@ _DYNAMO = "torch._dynamo.eval_frame"
 #: Functions that create tensors and that no mode observes.
 _UNOBSERVED = ("from_numpy", "from_dlpack", "frombuffer")
 
-#: Functions that trace, in the modules where torch looks them up.
+#: The functions that trace code.
 _TRACING = ("trace", "trace_module", "_get_trace_graph")
 
 COMPILED = message("Code that `torch.compile` has compiled is not recorded: only its results are shown.")
@@ -154,7 +155,7 @@ class TorchPatches:
         return function
 
     def _report_scripted(self) -> None:
-        """Report that a scripted function is about to run, unless a recorded call has called it."""
+        """Report that a scripted function is about to run, unless a function whose call is recorded has called it."""
         mode = self._modes[0]
         if mode.is_open and not mode.is_off_stack and threading.get_ident() == self._thread:
             self._note(SCRIPTED)

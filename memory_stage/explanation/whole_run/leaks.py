@@ -18,7 +18,7 @@ from memory_stage.watch.lines import ProgramLine
 
 FEWEST_ITERATIONS = 3
 
-#: Lists are searched in this many levels of attributes and dicts, and in objects with at most this many entries.
+#: How many levels of attributes and dicts are searched for lists, and the most entries of an object that is searched.
 DEPTH, MOST_ENTRIES = 3, 64
 
 _REASON = message(
@@ -33,7 +33,7 @@ class HeldGraphs(Protocol):
         """Return True for a tensor of the framework."""
 
     def holds_graph(self, x: Any) -> bool:
-        """Return True if a tensor holds a graph that the program has not asked to keep."""
+        """Return True if a tensor holds a graph, and no ``backward`` was asked to retain it."""
 
     def addition_lines(self, x: Any) -> list[ProgramLine]:
         """Return the line of each addition, subtraction and concatenation in the graph of a tensor."""
@@ -132,7 +132,8 @@ def diagnose_local(graphs: HeldGraphs, text: ProgramText, function: ast.AST, nam
     """Return a fault if a local variable of a function that is still running holds the graphs of several iterations.
 
     Args:
-        name: the variable, or the path of attributes. The program must not use its value except to report it.
+        name: the variable, or the path of attributes. The caller has checked that the program uses its value only in
+            reports.
     """
     if graphs.is_tensor(value):
         return _diagnose_sum(graphs, text, name, value, function) if graphs.holds_graph(value) else None
@@ -223,7 +224,7 @@ def grows(statement: ast.AST, name: str) -> bool:
 
 
 def _reads(expression: ast.AST, path: str) -> bool:
-    """Return True if an expression contains ``path``, a name with attributes and indices or without any."""
+    """Return True if an expression contains ``path``, which is a name or, for example, ``self.losses[0]``."""
     parts = [each for each in ast.walk(expression) if isinstance(each, (ast.Name, ast.Attribute, ast.Subscript))]
     return any(ast.unparse(each) == path for each in parts)
 
@@ -274,7 +275,7 @@ def parts_of(entry: Any) -> list[Any]:
 
 
 def _display_parts(expression: ast.expr, entry: Any) -> list[tuple[ast.expr, Any]]:
-    """Return the parts of an entry, each after the expression that made it."""
+    """Return pairs: an expression, and the part of the entry that it made."""
     if not isinstance(expression, (ast.Tuple, ast.List, ast.Dict)):
         return [(expression, entry)]
     parts = expression.values if isinstance(expression, ast.Dict) else expression.elts

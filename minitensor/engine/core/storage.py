@@ -29,8 +29,8 @@ class Storage:
         nbytes: the counted bytes of the buffer; 0 for memory that the engine does not own.
         version: the number of writes so far.
         savers: weak references to the nodes that saved cells of this storage for backward; some nodes may be dead. None
-            if there are none, so that writes need not look for any.
-        preserving: the versions before and after the last series of writes under "copy_on_write"; unset without one.
+            if nothing was saved, so that a write need not search.
+        preserving: the versions before and after the last writes under "copy_on_write". Not set before such a write.
     """
 
     __slots__ = ("buffer", "nbytes", "version", "savers", "preserving", "__weakref__")
@@ -57,7 +57,7 @@ class DeviceStorage(Storage):
     __slots__ = ()
 
     @skip_in_tracebacks
-    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]  # the GPU counts
+    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]  # the GPU's allocator counts bytes
         if _watch.listener is not None:
             _watch.listener(StorageReleased(self))
 
@@ -139,7 +139,7 @@ def _line_at(code: CodeType, instruction: int) -> int:
 class _EnginePackages(dict[Any, bool]):
     """Cache: maps a package to True if its top-level package is in ``own``. Frames of such packages are skipped."""
 
-    own = {"minitensor"}  # noqa: RUF012  # packages that call operations for the program add themselves
+    own = {"minitensor"}  # noqa: RUF012  # other packages that call operations are added here
 
     def __missing__(self, package: str | None) -> bool:
         self[package] = found = package is not None and package.partition(".")[0] in self.own
@@ -158,7 +158,7 @@ def calling_frame() -> FrameType:
 
 
 class Outside:
-    """Cache of the code object outside the engine that last called an operation, and often calls the next one, too."""
+    """Cache of the last code object outside the engine that called an operation. It often calls the next one, too."""
 
     __slots__ = ("code",)
 
@@ -189,6 +189,6 @@ def caller() -> tuple[CodeType, int]:
 
 
 def log_write(storage: Storage, op: str) -> None:
-    """Raise the version of ``storage`` and log a write by ``op`` that overwrote no saved bytes."""
+    """Raise the version of ``storage`` and log a write by ``op``. The caller has checked that no saved byte is lost."""
     storage.version += 1
     write_log.append((ref(storage), storage.version, op, *caller()))

@@ -22,7 +22,7 @@ def _tuple(given: Any, what: str) -> tuple[Tensors, bool]:
     """Return ``given`` as a tuple of tensors, and True if it was a tuple or list instead of a single tensor.
 
     Raises:
-        TypeError: if it is neither a tensor nor a tuple or list of tensors. The message calls it ``what``.
+        TypeError: if it is neither a tensor nor a tuple or list of tensors. The message uses the name ``what`` for it.
     """
     many = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     for i, x in enumerate(many):
@@ -92,7 +92,7 @@ def _need_curvature(first: Tensors) -> None:
 
 
 def _gradients(outputs: Any, inputs: Tensors, seeds: Any, create_graph: bool) -> Tensors:
-    """Return the gradients by ``inputs`` of the sum of all ``outputs``, each multiplied by its tensor in ``seeds``.
+    """Multiply each output by its tensor in ``seeds``, and return the gradients of the sum by each of ``inputs``.
 
     An input on which no output depends gets zeros.
     """
@@ -118,17 +118,15 @@ def _results(results: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
 def _vector(v: Any, like: Tensors, what: str) -> Tensors:
     """Return ``v``, the vector of a product, as a tuple of tensors with the shapes of the tensors in ``like``.
 
-    If ``like`` is a single tensor of one element, ``v`` may be None, which means 1. In error messages, ``what`` is the
-    name of ``like``.
+    If ``like`` is a single tensor of one element, ``v`` may be None, which means 1. ``what`` says in an error message
+    which tensors these are.
 
     Raises:
         RuntimeError: if ``v`` has another number of tensors, or a tensor of another shape.
     """
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
-            raise RuntimeError(
-                f"The vector v can only be None if the {what} is a single Tensor with a single element (i.e. a scalar)."
-            )
+            raise RuntimeError(f"The vector v can only be None if the {what} a single Tensor with a single element.")
         return (ones_like(like[0]),)
     vectors, _ = _tuple(v, "vector v")
     if len(vectors) != len(like):
@@ -199,8 +197,7 @@ def hessian(
         outer_jacobian_strategy: has no effect. "forward-mode" computes the same derivatives.
 
     Raises:
-        RuntimeError: if the function returns anything but a tensor of one element, or if ``strict`` is true and there
-            is no such dependence.
+        RuntimeError: if the function returns anything but a tensor of one element, or as described for ``strict``.
     """
     checks.function("hessian()", "func", func)
     strict = _strict("hessian", strict)
@@ -248,8 +245,8 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return the output of ``func``, and the product of the Jacobian and ``v``.
 
-    Two backwards compute the product. The first one computes ``u @ J``, which is linear in ``u``; its derivative by
-    ``u``, multiplied by ``v`` in the second one, is ``J @ v``.
+    Two backwards compute the product. The first one computes ``u @ J`` for a tensor ``u`` that needs a gradient. This
+    is linear in ``u``, so the second one, the backward of ``(u @ J) @ v`` by ``u``, gives ``J @ v``.
     """
     strict = _strict("jvp", strict)
     with enable_grad():
@@ -258,7 +255,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
             _need_dependence(outputs, leaves)
         seeds = tuple(zeros_like(out).requires_grad_() for out in outputs)
         products = _gradients(outputs, leaves, seeds, True)
-        found = _gradients(products, seeds, _vector(v, leaves, "input to the function"), create_graph)
+        found = _gradients(products, seeds, _vector(v, leaves, "input to the user-provided function is"), create_graph)
     return (
         _as_given(_results(outputs, create_graph), several_out),
         _as_given(_results(found, create_graph), several_out),
@@ -292,7 +289,7 @@ def _hessian_product(name: str, func: Callable[..., Any], inputs: Any, v: Any, c
         first = _gradients([scalar], leaves, [None], True)
         if strict:
             _need_curvature(first)
-        found = _gradients(first, leaves, _vector(v, leaves, "input to the function"), create_graph)
+        found = _gradients(first, leaves, _vector(v, leaves, "input to the user-provided function is"), create_graph)
     return out if create_graph else out.detach(), _as_given(_results(found, create_graph), several_in)
 
 

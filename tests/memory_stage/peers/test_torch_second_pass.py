@@ -66,7 +66,7 @@ for _ in range(3):
 """
 
 
-def test_the_evidence_of_a_state_that_one_line_makes_and_reads_is_in_the_order_of_the_run(tmp_path):
+def test_if_one_line_makes_and_reads_a_state_the_evidence_is_in_the_order_of_the_run(tmp_path):
     explanation, _, _ = explained(written(tmp_path, CARRIED))
     (fault,) = explanation.faults
     assert [each.line.number for each in fault.evidence] == [7, 8, 7, 8]

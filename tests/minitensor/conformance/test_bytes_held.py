@@ -21,11 +21,11 @@ from tests.support.conformance.goldens import CASES, ELEMENTS, Case, recorded_co
 from tests.support.engine import samples_indexed
 from tests.support.engine.samples import IN_PLACE_ONCE, Sample
 
-#: The allowed surplus, in copies, for the history of a write through a view or for an index.
+#: How many bytes the history of a write may take beside the copies: this fraction of the target's bytes.
 SLACK = 0.01
 PADDLE, TORCH = "paddle-2.6.2", "torch-2.13.0"
 
-#: One sample for each row whose target can need a gradient.
+#: One sample for each operation of the table whose target can need a gradient.
 SAMPLES = [s for s in IN_PLACE_ONCE if s.target in s.wanting(in_place=True)]
 #: The recorded cases that can run on a large tensor.
 GOLDEN = [
@@ -43,8 +43,8 @@ PRODUCTS: dict[str, tuple[list[int], ...]] = {
 
 
 def held(given: Sample, *wanting: int) -> float:
-    """Return the bytes kept after the operation, in copies of the target. The operands at the positions ``wanting``
-    need a gradient.
+    """Return how many times the target's bytes are kept after the operation. The operands at the positions
+    ``wanting`` need a gradient.
     """
     arrays = [
         np.resize(a, (ELEMENTS // 3, 3)).astype("float32" if a.dtype.kind == "f" else a.dtype) for a in given.arrays
@@ -147,7 +147,7 @@ def test_a_matrix_product_added_in_place_keeps_no_bytes(name: str, lines: dict[s
 
 
 def test_the_bytes_of_every_operation_whose_target_can_need_a_gradient_are_measured():
-    """The filter leaves out random fills, because they save none of the overwritten values."""
+    """Random fills are not measured, because they save none of the overwritten values (``saved_in_place``)."""
     pytest.importorskip("scipy")  # without scipy the special functions have no samples
     measured = {s.name for s in SAMPLES} | {*INDEXED} | {name.removesuffix("_") for name in PRODUCTS}
     missing = {row.name for row in ROWS.values() if row.in_place and row.saved_in_place and row.target in row.rules}

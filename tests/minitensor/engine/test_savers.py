@@ -1,8 +1,8 @@
-"""Test that every operation registers with the storages whose values it saves, so that a later write preserves the
-values or makes backward raise.
+"""Test that every operation registers with the storages whose values it saves, so that a later write can respect them.
 
-The tests cover operands and results of normal and in-place operations. Under "copy_on_write" the gradient is right
-after the write. Under "2.6" backward raises an error that names the operation that saved the values and the write.
+The tests cover operands and results of normal and in-place operations. Under "copy_on_write" the write copies the
+values first, and the gradient is correct. Under "2.6" backward raises an error that names the write and the operation
+that saved the values.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def test_under_copy_on_write_a_write_preserves_the_saved_values_of_every_operati
 
 @pytest.mark.parametrize("given", CASES, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("create_graph", [False, True])
-def test_the_error_names_the_operation_that_saved_values_and_the_write(given: Saves, create_graph: bool):
+def test_the_error_names_the_write_and_the_operation_that_saved_the_values(given: Saves, create_graph: bool):
     leaves, result, held = saved(given)
     held.fill_(7.0)
     with pytest.raises(RuntimeError) as raised:
@@ -98,7 +98,7 @@ def test_the_error_names_the_operation_that_saved_values_and_the_write(given: Sa
     assert "None of the saved bytes" not in text
 
 
-# ---------- many operations that saved values, and saved parts ----------
+# ---------- values saved by many operations, and values of a part ----------
 
 
 def test_values_are_preserved_for_every_operation_whose_result_is_alive():
@@ -115,7 +115,7 @@ def test_values_are_preserved_for_every_operation_whose_result_is_alive():
         assert mt.grad(result, w, retain_graph=True)[0].tolist() == [1.0, 3.0, -4.0]
 
 
-def test_preserved_bytes_are_freed_if_the_saved_values_become_stale(no_collector):
+def test_preserved_bytes_are_freed_if_a_write_without_copies_makes_the_saved_values_stale(no_collector):
     w = leaf(np.ones([4, 1024]))
     x = w * 1.0
     result = x[:2] * x[:2]
@@ -168,7 +168,7 @@ def test_a_view_with_repeated_cells_can_become_a_separate_leaf():
     assert ends.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]] and x.grad is None
 
 
-def test_the_error_names_a_write_to_the_saved_storage_not_to_a_freed_one_with_its_address():
+def test_the_error_names_no_write_to_a_freed_storage_that_had_the_same_address():
     x = mt.ones([2])
     saver = (x * mt.to_tensor([1.0, 1.0], stop_gradient=False)).add(1.0)  # the product saves x
     other = mt.ones([2])
@@ -178,7 +178,7 @@ def test_the_error_names_a_write_to_the_saved_storage_not_to_a_freed_one_with_it
     x.add_(1.0)
     third = mt.ones([2])
     later = third * mt.to_tensor([1.0, 1.0], stop_gradient=False)
-    third.exp_()  # now `third` has the version of the log entry
+    third.exp_()  # now `third` has version 1, as in the appended entry
     reported = write_that_made(x._storage, 1)
     assert reported is not None and reported[0] == "add_" and not later.stop_gradient
     with pytest.raises(RuntimeError, match="by add_, which made version 1"):

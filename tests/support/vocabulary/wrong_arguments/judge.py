@@ -69,7 +69,7 @@ def fault_of(error: BaseException, names: set[str]) -> str:
     if not isinstance(error, KINDS):
         return f"{kind} ({where}): {text}"
     if not own and "/numpy/" in code.co_filename:
-        return ""  # the operator of NumPy's operand, such as a matrix, raised the error
+        return ""  # one operand is an object of NumPy, and NumPy's own operator raised the error
     if re.match(r"(Made|.*<lambda>|list\.append)\(\) takes", text):
         return ""  # Python's error about a callback of the program
     if BINDING.search(text) and not _raises(code, at):
@@ -94,7 +94,7 @@ def fault_of(error: BaseException, names: set[str]) -> str:
     if not own and names & OPERATED:
         return ""  # the other operand raised the error, for example numpy
     if not own:
-        # Python raises the errors of operators, with public names in the message.
+        # Python itself raises an error about an operator. It is allowed, because its message has only public names.
         return (
             ""
             if re.search(r"unsupported operand|not supported between|object|iteration over", text)
@@ -105,5 +105,5 @@ def fault_of(error: BaseException, names: set[str]) -> str:
     if "__bool__" in names and "neither true nor false" in text:
         return ""
     if INSIDE.search(text):
-        return f"{kind} with an inner text ({where}): {text}"
+        return f"{kind} with a text of numpy or Python that helps no user ({where}): {text}"
     return ""
