@@ -15,7 +15,7 @@ from minitensor.engine import checks
 from minitensor.engine.checks import shown
 from minitensor.engine.core.history import is_protected
 from minitensor.engine.core.layout_rules import strided
-from minitensor.engine.core.regions import Pick, steps_of, writeable
+from minitensor.engine.core.regions import Pick, steps_of, unlock, writeable
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import broadcast_shapes, host_array, like, restrided
 from minitensor.engine.dtypes import INDICES
@@ -253,7 +253,9 @@ def _store(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> None:
     if not through_view:
         _check_value(x, entries, value, op)
     if not writeable(x._array):
-        raise not_writeable(op, x)
+        pick = Pick(engine._plain(entries, x._array)[0])
+        if not through_view or not writeable(unlock(pick(x._array), x._array)):
+            raise not_writeable(op, x)
     try:
         engine.store_at(x, entries, value, op)
     except ValueError as error:

@@ -10,10 +10,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from minitensor.engine.checks import shown
-from minitensor.engine.core.regions import Pick, overlaps_itself
+from minitensor.engine.core.regions import Pick, locked
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.creation.making import MOST_ELEMENTS
 from minitensor.engine.device.arrays import restrided
@@ -80,9 +78,7 @@ def expand(input: Tensor, *size: Any) -> Tensor:
             steps[i] = input._array.strides[i - missing]
     if math.prod(n for n in sizes if n) > sys.maxsize // input._array.itemsize:
         raise RuntimeError(f"expand(): a view of size {sizes} has more elements than can be addressed")
-    array = restrided(input._array, tuple(sizes), tuple(steps))
-    if type(array) is np.ndarray and (overlaps_itself(array) or not input._array.flags.writeable):
-        array.flags.writeable = False
+    array = locked(restrided(input._array, tuple(sizes), tuple(steps)))
     return new_view(input, array, EXPAND, tuple(sizes))
 
 

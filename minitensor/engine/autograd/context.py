@@ -14,9 +14,10 @@ import numpy as np
 from minitensor.engine.autograd.higher_order import revived
 from minitensor.engine.checks import shown
 from minitensor.engine.core.history import LEAF, Node, Operation, new_node
-from minitensor.engine.core.regions import lend, take_back
+from minitensor.engine.core.regions import lend, overlaps_itself, take_back
 from minitensor.engine.core.storage import CallSite, write_that_made
 from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import restrided
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.modes import modes
 from minitensor.engine.operations.operands import check_target
@@ -309,7 +310,8 @@ class PyLayerContext:
             )
         x = revived(node, f"saved tensor {i}", saved, self._history(node, source) if self._recorded else None)
         if type(x._array) is np.ndarray:
-            x._array = x._array.view()
+            array = x._array  # a view of another view would let `unlock` make its parts writeable
+            x._array = restrided(array, array.shape, array.strides) if overlaps_itself(array) else array.view()
             x._array.flags.writeable = False
         else:
             lend(x._array)

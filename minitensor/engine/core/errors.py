@@ -63,8 +63,7 @@ def overlapping_target(op: str, x: Tensor) -> RuntimeError:
     """Error: ``op`` would write through ``x``, whose elements share memory."""
     return RuntimeError(
         f"`{op}` would write through a tensor of shape {list(x._array.shape)} in which several elements share "
-        f"the same memory cell, through a view of such a tensor, or into a saved tensor that was lent to a backward. "
-        f"Nothing was written.\n"
+        f"the same memory cell, or into a saved tensor that was lent to a backward. Nothing was written.\n"
         f"Write into a `clone()`, or into the tensor that it is a view of."
     )
 

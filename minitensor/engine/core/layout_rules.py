@@ -24,16 +24,18 @@ class Strided:
             this attribute, because testing the flags of an array takes 5% of the time of a small addition.
         unusual: True once any contiguous tensor has a dimension of length 1 whose stride differs from that of a new
             tensor. Such a stride addresses no element, so only vocabularies that show it set this attribute.
+        overlapping: True once the elements of any tensor share memory (``regions.locked``).
     """
 
-    __slots__ = ("exist", "unusual")
+    __slots__ = ("exist", "unusual", "overlapping")
 
     exist: bool
     unusual: bool
+    overlapping: bool
 
 
 strided = Strided()
-strided.exist = strided.unusual = False
+strided.exist = strided.unusual = strided.overlapping = False
 
 
 #: For each leaf whose gradient keeps the memory order of the leaf: the dimensions from the outermost to the innermost.

@@ -9,11 +9,13 @@ small array.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import add, ndarray
 
+from minitensor.engine.core.layout_rules import strided as layouts
 from minitensor.engine.device.arrays import add_at, address_of, host_array, like, owner_of, restrided, strided
 
 
@@ -266,6 +268,25 @@ def read_only(array: np.ndarray) -> bool:
             array = owner
         owner = getattr(owner, "base", None)
     return not writeable(array)
+
+
+def locked(array: np.ndarray) -> np.ndarray:
+    """Return a new array, or a read-only view of it if it overlaps itself. :func:`unlock` finds its writeable parts."""
+    if not overlaps_itself(array):
+        return array
+    layouts.exist = layouts.overlapping = True
+    if type(array) is ndarray:  # numpy lets a part of a view become writeable because the array behind the view is
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+def unlock(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return ``part``, a view of ``whole``, and make it writeable if only :func:`locked` made it read-only."""
+    if type(part) is ndarray and not part.flags.writeable and not overlaps_itself(part) and overlaps_itself(whole):
+        with contextlib.suppress(ValueError):  # the memory is read-only, or lent to a backward
+            part.flags.writeable = True
+    return part
 
 
 def overlaps_itself(array: np.ndarray) -> bool:

@@ -283,5 +283,5 @@ def check_target(x: Tensor, op: str) -> None:
     """
     if is_protected(x):
         raise leaf_written(op, x, is_view=type(x._node) is not Leaf)
-    if x._history is not None and overlaps_itself(x._history.base):
+    if overlaps_itself(x._array if x._history is None else x._history.base):
         raise overlapping_group(op, x)

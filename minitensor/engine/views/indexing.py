@@ -33,7 +33,7 @@ from minitensor.engine.core.history import (
     repeated,
     set_node,
 )
-from minitensor.engine.core.regions import Pick, writeable
+from minitensor.engine.core.regions import Pick, unlock, writeable
 from minitensor.engine.core.storage import new_storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
@@ -248,12 +248,12 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
     both = x._array, y._array
     if not (type(both[0]) is type(both[1]) is np.ndarray) and on_several_devices(both):
         raise devices_differ(op, both)
-    _check_fits(op, x, target, y)
+    _check_fits(op, x, target, advanced, y)
     xn = yn = None
     if x._array.dtype in FLOATS and (not paused.threads or modes.grad):
         xn, yn = x._current(), y._current()
         if xn is not None or yn is not None:
-            if x._history is not None or xn is not None:
+            if x._history is not None or xn is not None or not writeable(x._array):
                 check_target(x, op)
             if yn is not None and y._array.dtype is not x._array.dtype:
                 y = cast(y, x._array.dtype)
@@ -281,7 +281,7 @@ def _select(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]
     try:
         plain, advanced = _plain(index, x._array)
         pick = Pick(plain) if not advanced else (lambda array: array[plain])
-        return plain, advanced, _pick(x, pick), pick
+        return plain, advanced, unlock(_pick(x, pick), x._array), pick
     except (IndexError, TypeError, ValueError) as error:
         raise unsuitable(op, x, error) from None
 
@@ -300,8 +300,8 @@ def set_part(x: Tensor, target: np.ndarray, yn: Node | None, pick: Any = None) -
         follow_retaining(history)
 
 
-def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:
-    if not writeable(x._array):
+def _check_fits(op: str, x: Tensor, target: np.ndarray, advanced: bool, y: Tensor) -> None:
+    if not writeable(x._array if advanced else target):
         raise not_writeable(op, x)
     given = y._array.shape
     while len(given) > target.ndim and given[0] == 1:

@@ -25,8 +25,8 @@ from minitensor.engine.core.history import (
     new_node,
     reshape_leaf,
 )
-from minitensor.engine.core.layout_rules import register_layout
-from minitensor.engine.core.regions import overlaps_itself, same_layout
+from minitensor.engine.core.layout_rules import register_layout, strided
+from minitensor.engine.core.regions import overlaps_itself, same_layout, unlock
 from minitensor.engine.core.storage import calling_frame
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.core.tensor_type import blanks
@@ -42,7 +42,7 @@ def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] 
     ``saved`` is the state that the operation's backward and jvp need; None means the shape of ``array``.
     """
     out = _blank()
-    out._array = register_layout(array)
+    out._array = register_layout(array) if not strided.overlapping else unlock(array, x._array)
     out._storage = x._storage
     history = x._history
     node = x._node if history is None or x._seen == history.version else current(x)

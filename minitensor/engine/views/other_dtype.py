@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
-from minitensor.engine.core.regions import overlaps_itself, steps_of
+from minitensor.engine.core.regions import locked, steps_of
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import address_of
 from minitensor.engine.dtypes import BY_NUMPY, DType, bool_
@@ -52,10 +50,7 @@ def read_as(x: Tensor, dtype: DType, error: Callable[[str, str, int], Exception]
             for part, number in checked.items():
                 if number % ratio:
                     raise error(part, f"divisible by {ratio}", number)
-    shown = array.view(dtype.numpy)
-    if type(shown) is np.ndarray and overlaps_itself(shown):
-        shown.flags.writeable = False
-    alias = type(x)._alias(shown, x._storage)
+    alias = type(x)._alias(locked(array.view(dtype.numpy)), x._storage)
     if watch.listener is not None:
         watch.listener(ViewCreated(alias, "view", (x,)))
     return alias

@@ -10,7 +10,7 @@ import numpy as np
 from minitensor.engine import checks
 from minitensor.engine.checks import shown
 from minitensor.engine.core.history import READ, Node, Operation, group_of, read_node
-from minitensor.engine.core.regions import PartGradient, Pick, memory_of, overlaps_itself, span
+from minitensor.engine.core.regions import PartGradient, Pick, locked, memory_of, span
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_shape
 from minitensor.engine.device.arrays import address_of, restrided
@@ -127,7 +127,7 @@ AS_STRIDED = Operation("as_strided", READ.backward, jvp=READ.jvp)
 def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Tensor:
     """Return a view of the storage of ``x`` with any shape, strides and offset, all in elements.
 
-    Elements may share memory; such a tensor is read-only.
+    Elements may share memory. Such a tensor cannot be written, but a view of elements that share no memory can.
 
     Raises:
         ValueError: if the view would reach outside the memory of ``x`` or, if ``x`` is a view itself, of its base; if
@@ -155,9 +155,7 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
             f"{last} of the storage; the tensor's memory is from element {begin} to {begin + extent - 1}"
         )
     cells = memory_of(base)
-    array = restrided(cells[0 if empty else offset - begin :], lengths, tuple(s * size for s in steps))
-    if type(array) is np.ndarray and overlaps_itself(array):
-        array.flags.writeable = False
+    array = locked(restrided(cells[0 if empty else offset - begin :], lengths, tuple(s * size for s in steps)))
     history = group_of(x)
     out = view_of(x, array, AS_STRIDED)
     if out._node is not None:

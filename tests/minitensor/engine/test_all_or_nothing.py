@@ -71,7 +71,7 @@ def overlapping(grad: bool) -> Callable[[], Scene]:
 
 
 @pytest.mark.parametrize("make", [overlapping(False), overlapping(True)], ids=lambda f: f.__name__)
-@pytest.mark.parametrize("name", [*WRITES, "set_value"])
+@pytest.mark.parametrize("name", [*(name for name in WRITES if name != "x[0] = v"), "set_value"])
 def test_a_tensor_whose_elements_share_memory_is_not_written(name: str, make):
     attempt = WRITES.get(name, lambda x: x.set_value(np.zeros([2, 3])))
     expect_no_trace(make, attempt, RuntimeError, "same memory cell")
