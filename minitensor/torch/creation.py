@@ -382,20 +382,23 @@ def linspace(
         RuntimeError: if ``steps`` is negative.
     """
     wanted = (float32 if dtype is None else dtype_of(dtype)).numpy
-    start, end = wanted.type(_number("linspace", start)), wanted.type(_number("linspace", end))
-    steps = need_int("linspace", "steps", steps, 3)
+    return placed("linspace", _evenly_spaced("linspace", start, end, steps, wanted), device, requires_grad)
+
+
+def _evenly_spaced(op: str, start: Any, end: Any, steps: Any, wanted: np.dtype) -> np.ndarray:
+    start, end = wanted.type(_number(op, start)), wanted.type(_number(op, end))
+    steps = need_int(op, "steps", steps, 3)
     if steps > engine.MOST_ELEMENTS:
-        raise RuntimeError(f"linspace: {steps} numbers are more than memory holds")
+        raise RuntimeError(f"{op}: {steps} numbers are more than memory holds")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     if steps == 1:
-        return placed("linspace", np.array([start]), device, requires_grad)
+        return np.array([start])
     # As in PyTorch, the first half is computed from ``start`` and the second half from ``end``.
     step = (end - start) / wanted.type(max(steps - 1, 1))
     i = np.arange(steps)
     forth, back = start + step * i.astype(wanted), end - step * (steps - 1 - i).astype(wanted)
-    values = np.where(i < steps // 2, forth, back).astype(wanted)
-    return placed("linspace", values, device, requires_grad)
+    return np.where(i < steps // 2, forth, back).astype(wanted)
 
 
 def logspace(
@@ -416,7 +419,7 @@ def logspace(
     """
     wanted = (float32 if dtype is None else dtype_of(dtype)).numpy
     base = _number("logspace", base)
-    powers = linspace(start, end, steps, dtype="float64", device="cpu")._array
+    powers = _evenly_spaced("logspace", start, end, steps, np.dtype(np.float64))
     return placed("logspace", np.power(base, powers).astype(wanted), device, requires_grad)
 
 

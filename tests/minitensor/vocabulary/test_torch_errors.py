@@ -243,3 +243,10 @@ def test_an_error_about_a_bound_of_randint_names_the_argument_and_its_position(c
 def test_the_bounds_of_randint_may_be_given_by_name():
     assert torch.randint(high=1, size=(2,)).tolist() == [0, 0]
     assert torch.randint(low=3, high=4, size=(2,)).tolist() == torch.randint(3, high=4, size=(2,)).tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("op", ["linspace", "logspace"])
+@pytest.mark.parametrize("given", [("a", 1, 3), (0, None, 3), (0, 1, 2.5), (0, 1, 10**18)])
+def test_the_errors_of_linspace_and_logspace_name_the_function(op: str, given: tuple):
+    with pytest.raises((TypeError, RuntimeError), match=rf"^{op}\b"):
+        getattr(torch, op)(*given)
