@@ -7,5 +7,10 @@ also work on a CPU.
 
 from minitensor.amp.casting import amp_guard, auto_cast, is_bfloat16_supported, is_float16_supported
 from minitensor.amp.scaling import GradScaler
+from minitensor.paddle.missing import missing
 
 __all__ = ["GradScaler", "amp_guard", "auto_cast", "is_bfloat16_supported", "is_float16_supported"]
+
+
+def __getattr__(name: str) -> object:
+    raise missing(__name__, name, __all__)

@@ -23,9 +23,14 @@ from minitensor.distributed.collectives import (
     sum_over_ranks,
 )
 from minitensor.distributed.world import get_rank, get_world_size, init_parallel_env, is_initialized
+from minitensor.paddle.missing import missing
 
 __all__ = [
     *("RanksDifferError", "ReduceOp", "all_reduce", "average_gradients", "barrier", "broadcast", "check_equal"),
     *("checksum", "fleet", "gather", "get_rank", "get_world_size", "init_parallel_env", "is_initialized"),
     "sum_over_ranks",
 ]
+
+
+def __getattr__(name: str) -> object:
+    raise missing(__name__, name, __all__)

@@ -36,6 +36,13 @@ def test_the_error_about_a_missing_name_of_tutorials_gives_the_reason(library: s
     assert reason is not None and reason in str(raised.value)
 
 
+@pytest.mark.parametrize(("module", "name"), [("amp", "decorate"), ("distributed", "spawn"), ("optimizer", "Lamb")])
+def test_the_error_about_a_name_that_a_module_lacks_gives_the_reason(module: str, name: str):
+    with pytest.raises(AttributeError) as raised:
+        getattr(getattr(paddle, module), name)
+    assert str(raised.value) == f"module 'minitensor.{module}' has no attribute '{name}': {NOT_HERE[name]}"
+
+
 def test_the_other_names_of_tutorials_exist():
     for library in VOCABULARIES:
         for name in RECORD[library]["present"]:
