@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
+import numpy as np
 import pytest
 
 import minitensor
 from minitensor import torch
+from tests.support.conformance.programs.views import unflattened
 from tests.support.vocabulary.programs.running import FACTS, facts_module
 
 recorder = facts_module("unflatten")
@@ -64,3 +67,18 @@ def test_reshape_of_an_empty_tensor_infers_minus_1_or_raises(
     else:
         with pytest.raises(ValueError, match="cannot take the shape"):
             x.reshape(given)
+
+
+def _shape_or_error(function, *arguments):
+    try:
+        return list(function(*arguments).shape)
+    except ValueError:
+        return "refused"
+
+
+@pytest.mark.parametrize("shape", [[4, 3], [0, 3], [3, 0], [0, 0], [0], [6]])
+def test_the_reference_of_random_programs_splits_dimensions_in_the_same_way(shape: list[int]):
+    for count in (1, 2, 3):
+        for axis, lengths in itertools.product(range(len(shape)), itertools.product((-1, 0, 1, 2), repeat=count)):
+            expected = _shape_or_error(minitensor.zeros(shape).unflatten, axis, list(lengths))
+            assert _shape_or_error(unflattened, np.zeros(shape), axis, list(lengths)) == expected, (axis, lengths)

@@ -33,13 +33,20 @@ def flattened(cells: np.ndarray, start: int, stop: int) -> np.ndarray:
 
 
 def unflattened(cells: np.ndarray, axis: int, lengths: list[int]) -> np.ndarray:
-    """Return the array with dimension ``axis`` split into several."""
+    """Return the array with dimension ``axis`` split into several, by the rules of Paddle 3.3 for 0 and -1."""
     if not -cells.ndim <= axis < cells.ndim:
         raise IndexError("no such axis")
     axis %= cells.ndim
-    if -1 in lengths:  # numpy cannot compute this length if the array is empty
-        lengths = [cells.shape[axis] // -math.prod(lengths) if n == -1 else n for n in lengths]
-    return cells.reshape(*cells.shape[:axis], *lengths, *cells.shape[axis + 1 :])
+    shape = [*cells.shape[:axis], *lengths, *cells.shape[axis + 1 :]]
+    if cells.size:  # a 0 keeps the length of that dimension
+        shape = [cells.shape[i] if n == 0 and i < cells.ndim else n for i, n in enumerate(shape)]
+    elif shape.count(-1) == 1:  # numpy cannot compute this length if the array is empty
+        whole, known = (math.prod(n for n in lengths if n > 0) for lengths in (cells.shape, shape))
+        if 0 not in shape:
+            shape[shape.index(-1)] = 0
+        elif shape.count(0) == cells.shape.count(0) and whole % known == 0:
+            shape[shape.index(-1)] = whole // known
+    return cells.reshape(shape)
 
 
 class Views:
