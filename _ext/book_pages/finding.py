@@ -44,11 +44,11 @@ NAMED_IN_CODE = re.compile(r"`(?:\w+\.)*(\w{2,})(?:\(\))?`")
 def messages(root: Path, edition: Edition | None = None) -> dict[str, Any]:
     """Return the data of ``messages.js``: the causes, and one entry for each different recorded message."""
     causes = json.loads((root / "book" / "causes.json").read_text(encoding="utf-8"))
-    translated = edition.data("causes") if edition else {}
+    own = edition.data("causes") if edition else {}
     for key, cause in causes.items():
         cause["index"] = nodes.make_id(cause["title"].replace("`", ""))  # the heading of the cause in the error index
         cause["page"] = page_in(edition, cause["page"])
-        cause.update(translated.get(key, {}))
+        cause.update(own.get(key, {}))
     index = page_in(edition, ERROR_INDEX)
     code = edition.code if edition else "en"
     return {"causes": causes, "index": index, "messages": [_entry(row, code) for row in error_tables.recorded(root)]}
