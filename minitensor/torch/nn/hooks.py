@@ -32,6 +32,7 @@ class Hooked:
         if call is not None:
             args = call.mark_inputs(args)
         called: set[int] = set()
+        result = None
         try:
             result = self.forward(*args, **kwargs)
             for number, hook in list(after.items()) if after else ():
@@ -40,7 +41,7 @@ class Hooked:
         except Exception:
             for number, hook in list(after.items()) if after else ():
                 if hook.always and number not in called:
-                    hook.replace(self, args, kwargs, None)
+                    hook.replace(self, args, kwargs, result)
             raise
         return result if call is None else call.mark_outputs(result)
 
@@ -55,7 +56,8 @@ class Hooked:
         Args:
             prepend: True to call the hook before those that are already registered.
             with_kwargs: True to call ``hook(module, args, kwargs, output)``, with the arguments given by name.
-            always_call: True to call the hook also if ``forward`` raises an error. The output is None then.
+            always_call: True to call the hook even if another hook or ``forward``, whose output is then None, raises an
+                error.
         """
         op = "register_forward_hook()"
         by_name, always = checks.flag(op, "with_kwargs", with_kwargs), checks.flag(op, "always_call", always_call)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import numpy as np
 import pytest
 
@@ -91,3 +93,41 @@ def test_an_optimizer_shares_the_tensors_of_a_loaded_state_as_in_pytorch():
     assert other.state[w]["step"].item() == 2 and one.state[w]["step"].item() == 2  # the numbers of PyTorch 2.13
     with pytest.raises(ValueError, match="different number of parameter groups"):
         other.load_state_dict({"state": {}, "param_groups": []})
+
+
+def test_a_forward_hook_that_raises_is_not_called_again_although_it_is_always_called():
+    layer, calls = torch.nn.Identity(), []
+
+    def failing(module, args, output):
+        calls.append("failing")
+        raise ValueError("no")
+
+    layer.register_forward_hook(failing, always_call=True)
+    layer.register_forward_hook(lambda module, args, output: calls.append(output), always_call=True)
+    x = torch.ones(1)
+    with pytest.raises(ValueError, match="no"):
+        layer(x)
+    assert calls == ["failing", x]
+
+
+def test_a_dict_of_parameters_sorts_the_names_of_a_plain_dict_only():
+    entries = [(name, torch.ones(1)) for name in "ba"]
+    assert list(torch.nn.ParameterDict(dict(entries))) == ["a", "b"]
+    assert list(torch.nn.ParameterDict(OrderedDict(entries))) == ["b", "a"]
+
+
+def test_an_assigned_parameter_requires_a_gradient_if_the_replaced_one_did():
+    frozen, trained = torch.nn.Linear(1, 1).requires_grad_(False), torch.nn.Linear(1, 1)
+    given = dict(trained.named_parameters())
+    frozen.load_state_dict(given, assign=True)
+    assert all(each is given[name] and not each.requires_grad for name, each in frozen.named_parameters())
+
+
+def test_the_step_of_a_loaded_state_keeps_its_dtype():
+    """A number of steps in float16 would stop at 2048."""
+    w = torch.nn.Parameter(torch.ones(2, dtype=torch.float16))
+    optimizer = torch.optim.Adam([w])
+    w.grad = torch.ones_like(w)
+    optimizer.step()
+    optimizer.load_state_dict(optimizer.state_dict())
+    assert optimizer.state[w]["step"].dtype is torch.float32 and optimizer.state[w]["exp_avg"].dtype is torch.float16
