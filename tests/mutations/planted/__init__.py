@@ -12,6 +12,7 @@ from . import (
     saved,
     sharing_and_memory,
     views,
+    vocabulary,
     writes,
 )
 
@@ -27,5 +28,6 @@ __all__ = [
     "saved",
     "sharing_and_memory",
     "views",
+    "vocabulary",
     "writes",
 ]

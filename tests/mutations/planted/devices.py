@@ -117,9 +117,9 @@ storage(
 storage(
     "device-storage-freed-on-the-host",
     "A freed storage of a GPU is subtracted from the bytes of the host.",
-    "    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]  # the GPU counts\n",
+    "    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]",
     "    def __del__(self, _watch: Watch = watch, _meter: Meter = cpu_meter) -> None:\n"
-    "        _meter.allocated -= self.nbytes\n",
+    "        _meter.allocated -= self.nbytes",
     "devices::test_tensors_on_a_gpu_are_not_counted_on_the_host",
 )  # fmt: skip
 mutation(
@@ -199,4 +199,20 @@ simulated(
     "    refuse_overlap(array.host, np.asarray(numbers))\n",
     "",
     "tests/minitensor/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",
+)  # fmt: skip
+mutation(
+    "minitensor/engine/device/allocator.py",
+    "large-request-shares-a-segment",
+    "A request of the size from which a request gets its own segment shares one.",
+    "rules.segment if size < rules.own_from",
+    "rules.segment if size <= rules.own_from",
+    "tests/minitensor/engine/device/test_allocator.py",
+)  # fmt: skip
+mutation(
+    "minitensor/engine/device/snapshot.py",
+    "events-lack-the-release-of-a-segment",
+    "A snapshot accepts events that do not contain the release of a segment.",
+    "    wrong |= reserved - {segment.address for segment in segments}\n",
+    "",
+    "tests/minitensor/engine/device/test_snapshot.py::test_events_without_the_release_of_a_segment_are_refused",
 )  # fmt: skip
