@@ -125,3 +125,9 @@ def test_a_record_without_the_measurements_of_a_figure_is_refused(record, draw, 
 def test_a_library_that_the_record_does_not_compare_is_refused(record):
     with pytest.raises(ValueError, match="the record compares no operation with 'jax'"):
         bench_figure.dispatch(record, over="jax")
+
+
+def test_a_library_whose_memory_was_not_measured_is_left_out(record):
+    record["subjects"]["article"]["rows"] += [row(name, 1.0, "tinygrad", 2.0) for name in ("out of place", "in place")]
+    time, _ = bench_figure.article(record).axes
+    assert [label.get_text() for label in time.get_yticklabels()] == ["minitensor", "numpy", "torch"]

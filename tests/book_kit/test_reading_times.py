@@ -98,3 +98,9 @@ def test_the_rule_mentions_the_published_rate_in_each_language():
         assert rule().startswith("英文每分钟 119 个词（238 的一半）")
     finally:
         set_language(None)
+
+
+def test_the_magic_of_a_stage_is_not_one_of_its_steps(page):
+    steps = "x = mt.ones([3])\n" * 75  # 12.5 minutes, which are rounded to 10
+    assert page(f"```{{code-cell}} ipython3\n%%stage\n{steps}```\n") == 10
+    assert page(f"```{{code-cell}} ipython3\n%%stage\n{steps}y = x\n```\n") == 15

@@ -781,3 +781,14 @@ def test_a_refused_write_in_pytorchs_vocabulary_is_reported():
     (row,) = mt.explain(program, catch=True).rows
     assert (row.op, row.verdict, row.tensor.name) == ("multiply_", Verdict.REFUSED, "x")
     assert row.rules == ("x: g * y", "y: g * x") and row.before == row.after == 0
+
+
+def test_a_step_that_a_gradient_scaler_runs_is_reported_as_that_of_an_optimizer():
+    w = torch.ones(2, requires_grad=True)
+    optimizer, scaler = torch.optim.SGD([w], lr=0.1), torch.amp.GradScaler("cpu")
+
+    def program():
+        scaler.scale((w * w).sum()).backward()
+        scaler.step(optimizer)
+
+    assert rows_of(program)[-1].by == "an optimizer"

@@ -270,3 +270,12 @@ def test_explain_mentions_pytorch_only_if_its_backward_would_raise_after_the_wri
     assert "PyTorch would refuse" in words(report_of(lambda: program(False, lambda x: x.add_(1))))
     assert "PyTorch would refuse" not in words(report_of(lambda: program(True, lambda x: x.add_(1))))
     assert "PyTorch would refuse" not in words(report_of(lambda: program(False, lambda x: x.data.add_(1))))
+
+
+def test_parts_of_one_tensor_that_only_touch_do_not_overlap_for_pytorch():
+    def program(write):
+        write(torch.zeros(6))
+
+    assert "PyTorch would refuse" not in words(report_of(lambda: program(lambda x: x[2:4].add_(x[:2]))))
+    assert "PyTorch would refuse" not in words(report_of(lambda: program(lambda x: x[2:4].add_(x[4:]))))
+    assert "PyTorch would refuse" in words(report_of(lambda: program(lambda x: x[2:4].add_(x[1:3]))))

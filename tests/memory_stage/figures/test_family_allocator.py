@@ -152,3 +152,10 @@ def test_two_maps_with_the_same_title_have_patterns_with_different_ids():
         ids.append(set(re.findall(r'<pattern id="([^"]+)"', svg)))
         assert ids[-1] == set(re.findall(r"url\(#([^)]+)\)", svg))  # every pattern is used
     assert not ids[0] & ids[1]
+
+
+def test_the_largest_request_of_the_small_pool_reserves_a_segment_of_that_pool():
+    log = MemoryLog(CachingAllocator(1 << 30, "torch"))
+    log.allocate(log.allocator.profile.small_up_to)
+    assert log.allocator.segments()[0].pool == "small"
+    assert allocator_map.show(log).data["events"][0]["pool"] == "small pool"

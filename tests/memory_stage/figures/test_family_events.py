@@ -201,3 +201,9 @@ def test_a_figure_of_a_simulated_gpu_has_a_note_in_its_title() -> None:
         assert "simulated" not in timeline.show(on_host).data["title"]
     finally:
         mt.set_device("cpu")
+
+
+def test_an_allocation_that_only_reaches_the_peak_again_is_not_the_most_so_far():
+    events = [event(kind, 10, 100) for kind in ("alloc", "free", "alloc")]
+    run = memory_events.described(events, {})
+    assert ["the most so far" in entry["say"] for entry in run.events] == [True, False, False]

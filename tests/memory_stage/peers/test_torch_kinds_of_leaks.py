@@ -12,6 +12,8 @@ torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
+from memory_stage.explanation.whole_run.program_text import ProgramText  # noqa: E402
+from memory_stage.explanation.whole_run.value_reads import ValueReads  # noqa: E402
 from tests.support.peers.whole_runs import explained, written  # noqa: E402
 
 BEGIN = """
@@ -476,3 +478,10 @@ print(sum(each() is not None for each in seen))
     )
     explanation, output, error = explained(written(tmp_path, source))
     assert error is None and output.splitlines()[-1] == "0" and len(explanation.faults) == 1
+
+
+@pytest.mark.parametrize(("read", "is_reported"), [("print(loss)", True), ("loss.backward()", False)])
+def test_a_class_method_only_reports_its_argument_if_its_second_parameter_is_only_reported(read, is_reported, tmp_path):
+    calls = f"class Epoch:\n    @classmethod\n    def end(cls, loss):\n        {read}\n\nEpoch.end(total)\n"
+    texts = [ProgramText(str(written(tmp_path, "total = 0\n" + calls)))]
+    assert ValueReads(texts).are_reported("total", None) == is_reported

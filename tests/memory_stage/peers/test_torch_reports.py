@@ -84,3 +84,16 @@ def test_the_repair_copies_a_tensor_into_an_array():
     report, _ = reported(program + "loss.backward()\n")
     (row,) = [row for row in report.rows if row.verdict is Verdict.UNNOTICED]
     assert "`.numpy().copy()`" in row.instead
+
+
+def test_of_two_writes_that_fit_an_unobserved_saved_tensor_the_last_one_is_named():
+    report, done = reported(
+        "from torch.utils.checkpoint import checkpoint\n"
+        "h, other = torch.ones(3, requires_grad=True) * 1, torch.ones(3)\n"
+        "y = checkpoint(lambda t: t * t, h, use_reentrant=False)\n"
+        "other.add_(1)\n"
+        "h.add_(1)\n"
+        "y.sum().backward()\n"
+    )
+    assert isinstance(done.error, RuntimeError)
+    assert report.rows[-1].happened.endswith("Row 2, in line 5, is the last write that fits.")

@@ -71,3 +71,12 @@ def test_if_one_line_makes_and_reads_a_state_the_evidence_is_in_the_order_of_the
     (fault,) = explanation.faults
     assert [each.line.number for each in fault.evidence] == [7, 8, 7, 8]
     assert "reads `h`" in str(fault.evidence[2].role)
+
+
+def test_two_passes_through_the_same_loss_are_not_repaired_by_adding_the_loss_to_itself(tmp_path):
+    lines = "loss = (w * w).sum()\nloss.backward()\nfirst = w.grad.clone()\nloss.backward()\n"
+    explanation, _, error = explained(written(tmp_path, BEGIN + lines))
+    (fault,) = explanation.faults
+    assert "a second time" in str(error) and [each.line.number for each in fault.evidence] == [4, 5, 7]
+    (edited,) = [fix.apply(BEGIN + lines) for fix in fault.fixes if fix.edits]
+    assert edited == BEGIN + lines.replace("clone()\n", "clone()\nloss = (w * w).sum()\n")

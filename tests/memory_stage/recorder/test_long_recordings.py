@@ -34,6 +34,12 @@ def test_a_recording_ends_at_its_limit_and_the_program_continues(monkeypatch, li
     assert names["x"].tolist() == [sum(i + 0.5 for i in range(40))] * 60
 
 
+def test_printed_text_that_no_step_shows_does_not_count(monkeypatch):
+    monkeypatch.setattr(steps, "MOST_CHARACTERS", 10_000)
+    shown = stage.record("print('x' * 20_000)\nx = mt.ones([2])\n", {"mt": mt}).data["variants"][0]
+    assert shown["truncated"] is None and len(shown["steps"]) == 2
+
+
 def test_a_recording_ends_before_a_single_step_that_is_too_long(monkeypatch):
     monkeypatch.setattr(steps, "MOST_IN_A_STEP", 30)
     names = {"mt": mt}

@@ -172,3 +172,8 @@ def test_the_statements_before_a_window_run_almost_at_full_speed():
     assert names["total"] == sum(range(20000)) and done.error is None
     # Allow 100 microseconds for each of the 20,000 statements. Recording a statement takes milliseconds.
     assert time.process_time() - begun < alone + 2.0
+
+
+def test_a_recording_begins_at_a_statement_if_it_is_given_the_second_line_of_the_statement():
+    done, _ = recorded(LineWindow(4, FILE), "import minitensor as mt\ny = 1\nx = mt.ones(\n    [2],\n)\nx.add_(x)\n")
+    assert lines(done) == [3, 6]

@@ -52,6 +52,11 @@ SAYS = {
         " result. Storage 2 is freed again: nothing needs it.",
     ],
     # views
+    "x = mt.ones([6])\na, b = x[:3], x[2:]\na.scale_(2.)": [
+        "Line 1 allocates storage 1, 6 numbers in 24 bytes, for a tensor of shape [6]. `x` is a name for that tensor.",
+        "`x[:3]` makes 2 tensors on storage 1, `a` and `b`: no number is copied.",
+        "`scale_` writes 3 cells of storage 1 through `a`: version 1. `x` and `b` see the new numbers, too.",
+    ],
     "x = mt.ones([6])\ny = x.reshape([2, 3])\nv = x[1:3]\ndel x": [
         "Line 1 allocates storage 1, 6 numbers in 24 bytes, for a tensor of shape [6]. `x` is a name for that tensor.",
         "`reshape` makes a second tensor on storage 1: no number is copied, no byte is added. `x` and `y` "
@@ -431,3 +436,10 @@ def test_every_sentence_follows_the_rules_for_sentences(source):
 )
 def test_the_text_of_a_number_is_short(number, text):
     assert text_of(number) == text
+
+
+def test_a_storage_does_not_stay_because_of_an_operation_that_has_released_it():
+    said = sentences(LEAF + "y = (x * x).sum()\nview = lambda v=x[:2]: v\ny.backward()\ndel x")
+    assert said[-1] == (
+        "`del x` removes a name and its tensor. Storage 1 stays, because a tuple still holds a tensor on it."
+    )

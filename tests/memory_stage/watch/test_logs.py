@@ -7,6 +7,7 @@ import sys
 from memory_stage.watch import node_log, write_log
 from memory_stage.watch.lines import UNKNOWN_LINE, Lines, ProgramLine
 from memory_stage.watch.node_log import NodeLog
+from memory_stage.watch.paddle.graph_log import GraphLog, LoggedNode
 from memory_stage.watch.write_log import WriteLog
 
 
@@ -109,3 +110,13 @@ def test_a_node_log_grows_by_20_bytes_an_entry_up_to_its_limit(monkeypatch):
         log.add(node, node + 1, 1 + node % 2, node)
         sizes.append(sum(len(column) * column.itemsize for column in columns))
     assert sizes[999] == 20_000 == max(sizes) and min(sizes[1000:]) == 10_020
+
+
+def test_a_new_node_of_paddle_replaces_the_freed_node_at_its_address():
+    log = GraphLog()
+    old, new = (LoggedNode("ExpGradNode", "exp", "", line, 0, line, {}, {}, 0) for line in (1, 2))
+    log.add(64, old)
+    log.free(64, 3)
+    assert log.find(64) is None and log.find_freed(64) == (old, 3)
+    log.add(64, new)
+    assert log.find(64) is new and log.find_freed(64) is None

@@ -90,6 +90,25 @@ def test_no_grad_in_one_thread_does_not_stop_another_thread_from_recording(pause
     in_threads(paused, recording)
 
 
+def test_a_reshape_that_copies_is_recorded_while_another_thread_records_nothing():
+    w, is_paused, over = torch.ones(2, 3, requires_grad=True), threading.Event(), threading.Event()
+
+    def paused() -> None:
+        with torch.no_grad():
+            is_paused.set()
+            over.wait(60)
+
+    def recording() -> None:
+        is_paused.wait(60)
+        try:
+            y = w.t().reshape(6)
+            assert y.requires_grad and y.data_ptr() != w.data_ptr()
+        finally:
+            over.set()
+
+    in_threads(paused, recording)
+
+
 def test_a_new_thread_begins_in_grad_mode_and_with_the_default_policy():
     seen = []
     mt.set_inplace_policy("2.5")

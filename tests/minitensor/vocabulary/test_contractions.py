@@ -245,3 +245,10 @@ def test_new_tensors_are_made_on_the_default_device():
     assert torch.ones(2).device.type == "cpu"
     with pytest.raises(RuntimeError, match="device"):
         torch.set_default_device("tpu")
+
+
+def test_the_patches_of_a_single_image_are_those_of_a_batch_of_one_image():
+    image = torch.arange(30.0).reshape(2, 3, 5)
+    settings = {"kernel_size": 2, "dilation": 2, "padding": 1, "stride": (1, 2)}
+    patches = torch.nn.functional.unfold(image, **settings)
+    assert patches.shape == (8, 9) and patches.equal(torch.nn.functional.unfold(image[None], **settings)[0])

@@ -212,3 +212,12 @@ def test_an_interrupted_step_counts_as_a_write(monkeypatch):
     assert w.inplace_version == 1
     with pytest.raises(RuntimeError, match="received tensor_version:1 != wrapper_version_snapshot:0"):
         y.sum().backward()
+
+
+def test_the_step_after_a_warm_up_has_the_rate_that_follows_it_and_not_the_last_rate_of_the_warm_up():
+    rate = paddle.optimizer.lr.LinearWarmup(0.25, warmup_steps=2, start_lr=0.0, end_lr=1.0)
+    rates = [rate()]
+    for _ in range(2):
+        rate.step()
+        rates.append(rate())
+    assert rates == [0.0, 0.5, 0.25]

@@ -250,3 +250,8 @@ def test_the_bounds_of_randint_may_be_given_by_name():
 def test_the_errors_of_linspace_and_logspace_name_the_function(op: str, given: tuple):
     with pytest.raises((TypeError, RuntimeError), match=rf"^{op}\b"):
         getattr(torch, op)(*given)
+
+
+def test_the_shape_of_two_operands_that_does_not_fit_a_third_may_have_the_length_0():
+    with pytest.raises(RuntimeError, match=r"tensor a \(0\) must match the size of tensor b \(2\) at .* dimension 0"):
+        torch.where(torch.ones(0) > 0, torch.ones(1), torch.ones(2))

@@ -182,3 +182,21 @@ def test_target_and_source_of_a_write_get_gradients_of_their_own_dtypes(name, dt
         assert [None if g is None else g.dtype for g in found] in ([target.dtype, source.dtype], [None, source.dtype])
     loss.backward()
     assert source.grad.dtype is source.dtype
+
+
+def test_a_result_whose_gradient_is_set_to_none_still_retains_the_next_gradient():
+    y = torch.ones(2, requires_grad=True) * 2
+    y.retain_grad()
+    y.sum().backward(retain_graph=True)
+    y.grad = None
+    assert y.grad is None and y.retains_grad
+    y.sum().backward()
+    assert y.grad.tolist() == [1.0, 1.0]
+
+
+def test_the_gradient_of_a_certain_prediction_is_the_same_with_and_without_a_recorded_backward():
+    x, y = torch.tensor([0.0, 1.0, 0.0], requires_grad=True), torch.tensor([0.0, 1.0, 1.0])
+    loss = F.binary_cross_entropy(x, y, reduction="sum")
+    (plain,) = torch.autograd.grad(loss, x, retain_graph=True)
+    (recorded,) = torch.autograd.grad(loss, x, create_graph=True)
+    assert recorded.tolist() == plain.tolist() == pytest.approx([0.0, 0.0, -1e12])

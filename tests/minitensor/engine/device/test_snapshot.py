@@ -136,6 +136,15 @@ def test_the_name_of_a_block_is_kept_after_its_event_was_dropped():
     assert names[kept.address] == "kept"
 
 
+def test_events_without_the_release_of_a_segment_are_refused():
+    log = MemoryLog(CachingAllocator(GIB, "torch"))
+    log.free(log.allocate(5))
+    events = list(log.events)
+    log.allocator.empty_cache()
+    with pytest.raises(ValueError, match=rf"do not end in the current state .* {events[0].address:#x}"):
+        snapshot(log.allocator, events)
+
+
 def test_events_that_do_not_end_in_the_present_state_are_refused(tmp_path):
     log = MemoryLog(CachingAllocator(GIB, "torch"))
     block = log.allocate(1000, "x")
