@@ -24,6 +24,7 @@ def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.nda
     """
     if isinstance(data, Tensor):
         data = host_array(data._array)
+    given = data
     if isinstance(data, (list, tuple)):
         data = _without_tensors(op, data)
     if isinstance(data, np.ma.MaskedArray):
@@ -44,7 +45,7 @@ def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.nda
     if plain and _has_big_integer(array, data):
         raise ValueError(f"{op}: an integer in the data does not fit into int64")
     if dtype is None:
-        dtype = _default_dtype(op, data, array, plain)
+        dtype = _default_dtype(op, given, array, plain)
     elif not is_supported(array.dtype) and array.dtype.kind not in "biuf":
         raise TypeError(f"{op}: data of type {type(data).__name__} and dtype {array.dtype} cannot become {dtype.name}")
     return stored_array(op, array, dtype)
@@ -54,6 +55,8 @@ def _default_dtype(op: str, data: Any, array: np.ndarray, plain: bool) -> np.dty
     """Return the default dtype for ``array``. ``plain`` is true if the array was made from Python numbers."""
     if plain and array.dtype == np.float64:
         return float32.numpy
+    if plain and array.dtype == np.float16 and not any(isinstance(item, Tensor) for item in _leaves(data)):
+        return float32.numpy  # Paddle converts the numbers and arrays of numpy in a list
     if plain and array.dtype.kind == "i" and array.itemsize >= 4:  # lists of int8 or int16 keep their dtype in Paddle
         return np.dtype(np.int64)
     if not is_supported(array.dtype):

@@ -66,6 +66,21 @@ def test_to_tensor_copies_tensors_and_lists_of_tensors_without_their_history():
     assert again is not w and again.data_ptr() != w.data_ptr() and not again.stop_gradient
 
 
+@pytest.mark.parametrize(
+    ("data", "dtype"),
+    [
+        ([np.float16(1), np.float16(2)], "float32"),
+        ([[np.float16(1)]], "float32"),
+        ((np.array([1], np.float16),), "float32"),
+        (np.float16(1), "float16"),
+        (np.array([1], np.float16), "float16"),
+    ],
+)
+def test_numpys_16_bit_floats_become_float32_in_a_list_as_in_paddle(data, dtype: str):
+    assert mt.to_tensor(data).dtype == dtype
+    assert mt.to_tensor([mt.to_tensor(1.0, "float16")]).dtype == "float16", "tensors keep their dtype"
+
+
 def test_to_tensor_of_a_tensor_keeps_its_dtype():
     assert mt.to_tensor(mt.ones([2], "float64")).dtype == "float64"
     assert mt.to_tensor(mt.ones([2], "int32")).dtype == "int32"
