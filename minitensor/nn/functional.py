@@ -4,7 +4,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from minitensor.engine.operations import FUNCTIONS, found_in
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.operations import found_in as _found_in
 from minitensor.paddle.missing import missing
 
 #: For each module, the names of its functions. They are not operations of the derivative table.
@@ -29,7 +30,7 @@ _DEFINED = {
 }
 _MODULES = {name: module for module, names in _DEFINED.items() for name in names}
 
-__all__ = sorted([*found_in("F"), *_MODULES])
+__all__ = sorted([*_found_in("F"), *_MODULES])
 
 
 def __getattr__(name: str) -> Callable[..., Any]:

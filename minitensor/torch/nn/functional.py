@@ -44,7 +44,7 @@ from minitensor.torch.nn.loss_functions import (  # noqa: F401  # part of this n
     smooth_l1_loss,
 )
 from minitensor.torch.operands import check_target
-from minitensor.torch.operation_table import found_in
+from minitensor.torch.operation_table import found_in as _found_in
 from minitensor.torch.reductions import in_float32
 from minitensor.torch.reductions import log_softmax as log_softmax_along
 from minitensor.torch.tensor import Tensor, as_torch
@@ -67,8 +67,8 @@ def _with_inplace(name: str) -> Callable[..., Tensor]:
 
 #: The functions that are rows of the derivative table, by PyTorch's names.
 _ROWS = {
-    **{name: _with_inplace(name) for name in found_in("F")},
-    **{name: FUNCTIONS[name] for name in (*found_in("F_"), *found_in("f"))},
+    **{name: _with_inplace(name) for name in _found_in("F")},
+    **{name: FUNCTIONS[name] for name in (*_found_in("F_"), *_found_in("f"))},
 }
 globals().update(_ROWS)
 sigmoid = _ROWS["sigmoid"]

@@ -63,3 +63,8 @@ def test_smooth_l1_loss_times_beta_is_the_huber_loss():
     difference, delta = torch.tensor([0.0, 0.5, 3.0, -4.0]), 1.5
     made = F.smooth_l1_loss(difference, torch.zeros(4), reduction="none", beta=delta) * delta
     assert made.tolist() == [0.0, 0.125, 3.375, 4.875]
+
+
+@pytest.mark.parametrize("module", [torch, torch.nn.functional, paddle, paddle.nn.functional])
+def test_the_search_for_rows_of_the_table_is_no_public_name(module):
+    assert not hasattr(module, "found_in")
