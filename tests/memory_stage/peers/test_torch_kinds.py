@@ -236,6 +236,14 @@ def test_a_correct_program_has_no_faults(name, tmp_path):
     assert error is None and explanation.faults == [] and explanation.unseen == [], str(explanation)
 
 
+def test_no_edit_replaces_one_of_two_views_because_it_is_unknown_which_of_them_was_refused(tmp_path):
+    source = "import torch\nx = torch.arange(6)\ny = x.view(2, 3).t().view(6)\n"
+    explanation, _, error = explained(written(tmp_path, source))
+    (fault,) = explanation.faults
+    assert "view size is not compatible" in str(error) and "Line 3 asks for a view" in fault.verdict
+    assert not any(fix.edits for fix in fault.fixes)
+
+
 def test_an_error_of_code_without_tensors_is_not_explained(tmp_path):
     explanation, _, error = explained(written(tmp_path, "grad = None\ngrad.step()\n"))
     assert isinstance(error, AttributeError) and explanation.faults == []

@@ -306,6 +306,15 @@ def test_the_fix_detaches_the_state_of_a_module_before_the_loop_in_its_forward(s
     assert error is None and output == meant and again.faults == [], fault.fixes[0].apply(source)
 
 
+def test_the_fix_of_a_copied_sum_converts_the_whole_sum_and_not_its_last_term(tmp_path):
+    copied = "torch.tensor(a.item() + b.item(), dtype=torch.float64, requires_grad=True)"
+    source = NET + "a, b = net(x).mean(), net(x).std()" + ONE.replace("COPY", copied) + SHOWN
+    explanation, _, _ = explained(written(tmp_path, source))
+    (fault,) = explanation.faults
+    (edited,) = [fix.apply(source) for fix in fault.fixes if fix.edits]
+    assert "loss = (a + b).to(dtype=torch.float64)\n" in edited
+
+
 def test_a_list_of_losses_that_is_only_counted_and_printed_is_a_leak(tmp_path):
     kept = "kept = []\nfor step in range(4):\n    kept.append(net(x).square().mean())\nprint(len(kept), kept[-1])\n"
     explanation, _, _ = explained(written(tmp_path, f"{NET}{kept}n = len(kept)\n"))

@@ -98,3 +98,17 @@ def test_the_fix_gives_integers_that_require_a_gradient_a_floating_dtype(made, t
     (fix,) = fault.fixes
     again, output, error = explained(written(tmp_path, fix.apply(source)))
     assert error is None and output.strip() == INTEGERS[made] and again.faults == [], fix.apply(source)
+
+
+def test_the_fix_of_a_write_keeps_the_new_numbers_for_the_next_iteration_of_a_loop(tmp_path):
+    source = (
+        "import torch\nw = torch.zeros(2, requires_grad=True)\nh = torch.exp(w)\ntotal = 0\nfor _ in range(2):\n"
+        "    total = total + h.sum()\n    out = h.mul_(2)\n(total + out.sum()).backward()\nprint(w.grad.tolist())\n"
+    )
+    explanation, _, error = explained(written(tmp_path, source))
+    (fault,) = explanation.faults
+    edited = [fix.apply(source) for fix in fault.fixes if fix.edits]
+    assert "modified by an inplace operation" in str(error) and edited
+    for each in edited:
+        again, output, error = explained(written(tmp_path, each))
+        assert error is None and output == "[7.0, 7.0]\n" and again.faults == [], each

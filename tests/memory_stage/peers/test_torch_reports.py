@@ -97,3 +97,11 @@ def test_of_two_writes_that_fit_an_unobserved_saved_tensor_the_last_one_is_named
     )
     assert isinstance(done.error, RuntimeError)
     assert report.rows[-1].happened.endswith("Row 2, in line 5, is the last write that fits.")
+
+
+def test_a_line_after_the_read_of_a_missing_gradient_is_not_its_cause():
+    report, _ = reported(
+        "w = torch.ones(2, requires_grad=True)\ny = w * 2\ny.sum().backward()\nprint(y.grad)\ny = y - 0.1 * w.grad\n"
+    )
+    (row,) = [row for row in report.rows if row.op == ".grad"]
+    assert row.where.line == 4 and row.instead.startswith("`y.retain_grad()` before `backward()`")

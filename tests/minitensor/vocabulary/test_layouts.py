@@ -232,3 +232,9 @@ def _is_strided(part: tuple[bool, list[int], list[int]]) -> bool:
     _, shape, strides = part
     long = [n for n in shape if n != 1]
     return bool(strides) and strides != [int(np.prod(long[i + 1 :])) for i in range(len(long))]
+
+
+def test_an_ellipsis_before_a_list_of_indices_gives_the_layout_of_the_slices_that_it_replaces():
+    x = torch.arange(24.0).reshape(2, 3, 4).permute(2, 0, 1)
+    assert x[..., [0, 2]].stride() == x[:, :, [0, 2]].stride() == (2, 8, 1)  # as in PyTorch 2.13
+    assert x[1, ..., [0, 2]].stride() == x[1, :, [0, 2]].stride() == (2, 1)
