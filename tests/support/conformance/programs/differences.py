@@ -6,7 +6,9 @@ moved slightly up and slightly down. The differences of the values must equal th
 
 from __future__ import annotations
 
+from functools import lru_cache
 from random import Random
+from types import CodeType
 
 import numpy as np
 
@@ -40,10 +42,16 @@ def smooth_program(rng: Random, statements: int) -> list[str]:
     return program
 
 
+@lru_cache(maxsize=1)
+def compiled(text: str) -> CodeType:
+    """Compile a program once, because it runs many times with different numbers in its leaves."""
+    return compile(text, "<program>", "exec")
+
+
 def outputs(program: list[str], nudges: dict) -> dict[str, CellTensor]:
     world = World(nudges=nudges)
     env = {"mt": world, "np": np}
-    exec("\n".join(program), env)
+    exec(compiled("\n".join(program)), env)
     return {n: t for n, t in env.items() if isinstance(t, CellTensor) and is_float(t.dtype)}
 
 

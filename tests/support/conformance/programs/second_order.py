@@ -16,7 +16,7 @@ import numpy as np
 
 from . import cells as c
 from .calculus import OutsideDomain
-from .differences import smooth_program
+from .differences import compiled, smooth_program
 from .tensor import CellTensor
 from .vocabulary import World
 
@@ -89,7 +89,7 @@ def question_on(program: list[str], rng: Random) -> Question:
 
 def run(program: list[str], nudges: dict) -> dict[str, CellTensor]:
     env = {"mt": World(nudges=nudges), "np": np}
-    exec("\n".join(program), env)
+    exec(compiled("\n".join(program)), env)
     return {n: t for n, t in env.items() if isinstance(t, CellTensor)}
 
 
