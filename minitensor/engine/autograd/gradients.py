@@ -16,7 +16,7 @@ from minitensor.engine.autograd.higher_order import OnTensors, as_engine_tensor
 from minitensor.engine.autograd.pruning import restrict_to
 from minitensor.engine.checks import shown
 from minitensor.engine.core.errors import gradient_reshaped, leaf_reshaped_by_hook, not_writeable
-from minitensor.engine.core.history import Leaf, Node
+from minitensor.engine.core.history import GradientBox, Leaf, Node
 from minitensor.engine.core.layout_rules import gradient_orders
 from minitensor.engine.core.regions import writeable
 from minitensor.engine.core.storage import Storage, calling_frame
@@ -200,7 +200,9 @@ def grad(
     allow_unused: bool = False,
     no_grad_vars: Any = None,
 ) -> list[Tensor | None]:
-    """Return the gradients of ``outputs`` for ``inputs`` (leaves or not) in the inputs' shapes; change no ``grad``.
+    """Return the gradients of ``outputs`` for ``inputs`` (leaves or not) in the inputs' shapes.
+
+    The ``grad`` of leaves is unchanged. As in Paddle and PyTorch, a tensor with ``retain_grads()`` keeps its gradient.
 
     Args:
         grad_outputs: the initial gradients, one per output and of its shape; None for ones.
@@ -265,6 +267,7 @@ def gradients_of(
 
     with OnArrays() as propagation:
         arrived = propagate(sum_by_node(starts), pending, retain_graph, propagation, ends.union(wanted), ends)
+        commit({}, propagation)  # only the retained gradients
         reached = arrived.keys() - without
         return [copy_to_tensor(arrived[node]) if node in reached else None for node in wanted]
 
@@ -309,8 +312,13 @@ def _recorded_gradients(
             tensor = g
             taken.add(g._storage)
         roots[node] = tensor if node not in roots else FUNCTIONS["add"](roots[node], tensor)
+    propagation = OnTensors()
     with enable_grad():
-        arrived = propagate(roots, pending, retain_graph, OnTensors(), ends.union(wanted), ends)
+        arrived = propagate(roots, pending, retain_graph, propagation, ends.union(wanted), ends)
+        with _committing:
+            sums = [(box, _recorded_sum(box, g)) for box, g in propagation.retained.items()]
+            for box, gradient in sums:
+                box.gradient = gradient
     results: list[Tensor | None] = []
     for node in wanted:
         g = arrived.get(node)
@@ -320,6 +328,14 @@ def _recorded_gradients(
             taken.add(g._storage)
         results.append(g)
     return results
+
+
+def _recorded_sum(box: GradientBox, g: Tensor) -> Tensor:
+    """Return ``g``, added to the gradient in ``box`` if the box adds, in memory of its own and with a history."""
+    if not box.adds or box.gradient is None:
+        return g.clone()
+    _refuse_other_shape(box.gradient, g._array)
+    return FUNCTIONS["add"](box.gradient, g)
 
 
 Tensor.backward = backward

@@ -14,7 +14,7 @@ import numpy as np
 
 from minitensor.engine.autograd.backward_pass import as_gradient_of, call_hook
 from minitensor.engine.autograd.rules.on_tensors import summed_to
-from minitensor.engine.core.history import Node, Operation, Saved, new_node
+from minitensor.engine.core.history import GradientBox, Node, Operation, Saved, new_node
 from minitensor.engine.core.storage import new_storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.modes import modes
@@ -99,19 +99,28 @@ def as_engine_tensor(x: Tensor) -> Tensor:
 
 
 class OnTensors:
-    """Gradients as tensors: rules and sums are recorded. Tensors count their memory and emit events themselves."""
+    """Gradients as tensors: rules and sums are recorded. Tensors count their memory and emit events themselves.
 
-    __slots__ = ()
+    Attributes:
+        retained: the gradients of tensors for which ``retain_grads()`` was called.
+    """
+
+    __slots__ = ("retained",)
+
+    def __init__(self) -> None:
+        self.retained: dict[GradientBox, Tensor] = {}
 
     def start(self, node: Node, g: Tensor) -> Tensor:
         """Return ``g``, the gradient with which the pass begins at ``node``, as a plain tensor of the engine."""
         return as_engine_tensor(g)
 
     def run_hooks(self, node: Node, g: Tensor) -> Tensor:
-        """Return the gradient of the value of ``node`` after its hooks have run."""
-        for hook in list(node.hooks or ()):
-            # Skip removed hooks, whose function is None, and boxes for retained gradients, which only backward() fills.
-            answer = call_hook(hook, g) if getattr(hook, "function", None) is not None else None
+        """Call hooks with ``g``; retain ``g`` for each GradientBox. Boxes with ``adds`` come after hooks."""
+        for hook in sorted(node.hooks or (), key=lambda each: type(each) is GradientBox and each.adds):
+            if type(hook) is GradientBox:
+                self.retained[hook] = g
+                continue
+            answer = call_hook(hook, g) if hook.function is not None else None  # None: the hook was removed
             g = as_engine_tensor(g if answer is None else answer)
         return g
 

@@ -50,6 +50,24 @@ def test_in_pytorchs_vocabulary_retained_gradients_are_accumulated():
     assert x.grad.tolist() == [5, 5]
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_grad_fills_retained_gradients_in_both_vocabularies_as_the_frameworks_do(create_graph: bool):
+    """PyTorch 2.13 adds to the earlier gradient. Paddle 2.6.2 and 3.3.1 replace it."""
+    for framework, adds in ((mt, False), (torch, True)):
+        w = leaf([1.0, 2.0]) if framework is mt else torch.tensor([1.0, 2.0], requires_grad=True)
+        x, unused = w * 2, w * 5
+        for tensor in (x, unused):
+            tensor.retain_grads() if framework is mt else tensor.retain_grad()
+        grad = mt.grad if framework is mt else torch.autograd.grad
+        y = (x * x * x + unused.detach()).sum()
+        (found,) = [*grad([y], [w], retain_graph=True, create_graph=create_graph)]
+        assert found.tolist() == [24, 96] and x.grad.tolist() == [12, 48] and unused.grad is None and w.grad is None
+        grad([y], [x], retain_graph=True, create_graph=create_graph)
+        assert x.grad.tolist() == ([24, 96] if adds else [12, 48])
+        if create_graph:
+            assert grad([x.grad.sum()], [w])[0].tolist() == ([48, 96] if adds else [24, 48])
+
+
 def test_a_base_and_its_view_each_retain_the_gradient_of_their_current_value():
     w = leaf([1.0, 2.0])
     x = w * 1
