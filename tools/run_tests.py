@@ -97,6 +97,7 @@ class Run:
         # Other installed plugins (xdist, anyio) are not needed, and they would process every test.
         environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         command = [sys.executable, "-m", "pytest", "-p", "tools.taking_turns", "-p", "no:cacheprovider", "-q"]
+        command += ["-p", "no:logging"]  # no test reads log records, and the plugin installs two handlers in each phase
         command += [f"--basetemp={self.folder / f'tmp{number}'}", *self.options]
         command += dict.fromkeys(path for path, _, _ in self.units)
         with output.open("w") as written, theirs:
