@@ -332,10 +332,11 @@ def _recorded_gradients(
 
 def _recorded_sum(box: GradientBox, g: Tensor) -> Tensor:
     """Return ``g``, added to the gradient in ``box`` if the box adds, in memory of its own and with a history."""
-    if not box.adds or box.gradient is None:
-        return g.clone()
-    _refuse_other_shape(box.gradient, g._array)
-    return FUNCTIONS["add"](box.gradient, g)
+    earlier = box.gradient if box.adds else None
+    if earlier is not None:
+        _refuse_other_shape(earlier, g._array)
+    total: Tensor = g.clone() if earlier is None else FUNCTIONS["add"](earlier, g)
+    return total
 
 
 Tensor.backward = backward
