@@ -167,6 +167,13 @@ backward(
     "            propagate(sum_by_node(starts), pending, False, OnArrays())\n            raise",
     "grad::test_grad_refuses_an_input_that_was_overwritten_after_its_use",
 )  # fmt: skip
+backward(
+    "grad-retains-no-gradient",
+    "grad leaves the gradients of tensors with retain_grads() as they were.",
+    "        commit({}, propagation)  # only the retained gradients\n",
+    "",
+    "retained::test_grad_fills_retained_gradients_in_both_vocabularies_as_the_frameworks_do",
+)  # fmt: skip
 
 second(
     "second-order-saved-operand-is-a-constant",

@@ -114,7 +114,7 @@ class Histories:
         return text
 
     def partial(self) -> str | None:
-        """Call mt.grad, which returns gradients and leaves ``.grad`` unchanged."""
+        """Call mt.grad, which returns gradients and leaves the ``.grad`` of leaves unchanged."""
         y = self.pick(self.floats(lambda t: t.group.wants))
         if y is None:
             return None

@@ -363,4 +363,8 @@ class World:
                 continue
             results.append(self.fresh(constant(derivative[leaf.own_directions()].astype(leaf.dtype))))
             results[-1].noise = noise[leaf.own_directions()]
+        wanted = {leaf.group.record for leaf in inputs}
+        for tensor in self.retained:  # the pass visits only records that lead to an input
+            if tensor.group.record in records and not wanted.isdisjoint(tensor.group.record.ancestry()):
+                tensor.accumulate(derivative[tensor.own_directions()], noise[tensor.own_directions()])
         return results
