@@ -164,6 +164,14 @@ def _sum(before: Tensor, g: np.ndarray, propagation: OnArrays) -> Tensor:
     return total
 
 
+def _sum_without_history(box: GradientBox, g: Tensor) -> Tensor:
+    """Return the next gradient of ``box`` in new memory. With a history, it would keep the node alive that holds it."""
+    if not box.adds or box.gradient is None:
+        return Tensor._made(g._array.copy())
+    _refuse_other_shape(box.gradient, g._array)
+    return Tensor._made(as_array(box.gradient._array + g._array))
+
+
 def _refuse_other_shape(gradient: Tensor, g: np.ndarray) -> None:
     """Raise RuntimeError unless ``gradient`` has the shape of ``g``, possibly after leading dimensions of length 1."""
     have = gradient._array.shape
@@ -315,10 +323,10 @@ def _recorded_gradients(
     propagation = OnTensors()
     with enable_grad():
         arrived = propagate(roots, pending, retain_graph, propagation, ends.union(wanted), ends)
-        with _committing:
-            sums = [(box, _recorded_sum(box, g)) for box, g in propagation.retained.items()]
-            for box, gradient in sums:
-                box.gradient = gradient
+    with _committing:
+        sums = [(box, _sum_without_history(box, g)) for box, g in propagation.retained.items()]
+        for box, gradient in sums:
+            box.gradient = gradient
     results: list[Tensor | None] = []
     for node in wanted:
         g = arrived.get(node)
@@ -328,15 +336,6 @@ def _recorded_gradients(
             taken.add(g._storage)
         results.append(g)
     return results
-
-
-def _recorded_sum(box: GradientBox, g: Tensor) -> Tensor:
-    """Return ``g``, added to the gradient in ``box`` if the box adds, in memory of its own and with a history."""
-    earlier = box.gradient if box.adds else None
-    if earlier is not None:
-        _refuse_other_shape(earlier, g._array)
-    total: Tensor = g.clone() if earlier is None else FUNCTIONS["add"](earlier, g)
-    return total
 
 
 Tensor.backward = backward
