@@ -216,11 +216,13 @@ class WindowOfFault:
             text=True,
         )
         words = done.stderr.strip().splitlines()
-        rest = words[-1].removeprefix(output).lstrip() if words and words[-1].startswith(output) else ""
-        if not rest.startswith((":", "\uff1a")):  # "FILE: 3 steps", in English or Chinese
+        # "FILE: 3 steps", in English or Chinese. At its exit the program may print more.
+        results = [each for each in words if each.startswith(output)]
+        drawn = [each for each in results if each.removeprefix(output).lstrip().startswith((":", "\uff1a"))]
+        if not drawn:
             last_message = words[-1] if words else message("(none)")
             return message("The second run wrote no stage. Its last message: {message}", message=last_message)
-        return message("{steps}, of {part} of a second run.", steps=words[-1], part=part)
+        return message("{steps}, of {part} of a second run.", steps=drawn[-1], part=part)
 
 
 def culprit(fault: Fault) -> ProgramLine:

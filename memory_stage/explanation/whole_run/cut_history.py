@@ -37,14 +37,15 @@ def fixes_of_cut_history(refused: RefusedStatement) -> list[Fix]:
         kept = [each for each in node.keywords if each.arg != "create_graph"]
         keywords = [*kept, ast.keyword("create_graph", ast.Constant(True))]
         source = ast.unparse(ast.Call(node.func, node.args, keywords))
-        return [refused.fix(sentence, refused.text.wrapped(node, source.replace("{", "{{").replace("}", "}}")))]
+        return [refused.fix(sentence, refused.text.replaced(node, source))]
     source = ast.unparse(node)
     is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
+    tensor = program_text.in_parentheses(ast.parse(base, mode="eval").body, base)
     if isinstance(node, ast.Attribute) or (is_method and source == f"{base}.detach()"):
-        return [refused.fix(sentence, refused.text.wrapped(node, base))]
+        return [refused.fix(sentence, refused.text.replaced(node, tensor))]
     joined = _joined(refused, node)
     if joined:
-        return [refused.fix(STACK, refused.text.wrapped(node, joined))]
+        return [refused.fix(STACK, refused.text.replaced(node, joined))]
     return [refused.fix(sentence)]
 
 

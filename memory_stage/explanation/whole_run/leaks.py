@@ -190,9 +190,7 @@ def _without_graph(
     is_seen = not name.isidentifier() or text.has(rf"\b{name}\.") or _is_returned(function, name)
     number = ".item()" if math.prod(value.shape) == 1 and not is_seen else ".detach()"
     if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
-        addend = statement.value.right
-        is_simple = isinstance(addend, (ast.Name, ast.Attribute, ast.Call))
-        return text.wrapped(addend, f"{{}}{number}" if is_simple else f"({{}}){number}")
+        return text.wrapped(statement.value.right, f"{{}}{number}")
     if isinstance(statement, ast.Assign):
         parts = _concatenated(statement)
         added = [each for each in parts if ast.unparse(each) != name]

@@ -100,7 +100,7 @@ class ProgramText:
         first, last = self.lines[statement.lineno - 1], self.lines[(statement.end_lineno or 0) - 1]
         before = first.encode()[: statement.col_offset].decode().strip()
         after = last.encode()[statement.end_col_offset or 0 :].decode().strip()
-        return not before and (not after or after.startswith("#"))
+        return not before and after.removeprefix(";").strip()[:1] in ("", "#")
 
     def loops_around(self, line: int) -> list[ast.For]:
         """Return the ``for`` loops around a line, the outermost first."""
@@ -195,13 +195,22 @@ class ProgramText:
         return ast.unparse(_Renamed(index, expression.slice).visit(ast.parse(ast.unparse(made[0].elt), mode="eval")))
 
     def wrapped(self, expression: ast.expr, pattern: str) -> tuple[Edit, ...]:
-        """Return the edit that puts an expression into a pattern such as ``{}.clone()``; () if it has several lines."""
+        """Return the edit that puts an expression into a pattern such as ``{}.clone()``; () if it has several lines.
+
+        An operation gets parentheses in front of a method.
+        """
         if expression.lineno != expression.end_lineno:
             return ()
         line = self.lines[expression.lineno - 1].encode()
         first, last = expression.col_offset, expression.end_col_offset or 0
-        new = line[:first] + pattern.format(line[first:last].decode()).encode() + line[last:]
+        source = line[first:last].decode()
+        source = in_parentheses(expression, source) if pattern.startswith("{}.") else source
+        new = line[:first] + pattern.format(source).encode() + line[last:]
         return (Edit(expression.lineno, 1, (new.decode(),)),)
+
+    def replaced(self, expression: ast.expr, source: str) -> tuple[Edit, ...]:
+        """Return the edit that puts ``source`` in place of an expression; () if the expression has several lines."""
+        return self.wrapped(expression, source.replace("{", "{{").replace("}", "}}"))
 
     def without_keyword(self, keyword: str, *functions: str) -> tuple[Edit, ...]:
         """Return the edits that set ``keyword=True`` to False in calls of ``functions``, or in all calls."""
@@ -343,8 +352,11 @@ def _call_writes(call: ast.Call, name: str) -> bool:
 
 
 def is_fed_back(text: ProgramText, name: str) -> bool:
-    """Return True if a line of the program computes the variable ``name`` from its last value."""
-    if not name.isidentifier():
-        return False
-    pattern = re.compile(rf"\b{name}\b(?:\s*[-+*/@]=|[^=]*=[^=].*\b{name}\b)")
-    return any(pattern.search(line) for line in text.lines)
+    """Return True if a statement of the program computes the variable ``name`` from its last value."""
+    found = [each for each in text.statements() if name in assigned_names(each)]
+    return any(isinstance(x, ast.AugAssign) or (isinstance(x, ast.Assign) and name in names_in(x.value)) for x in found)
+
+
+def in_parentheses(expression: ast.expr, source: str) -> str:
+    """Return the source of an expression, in parentheses if it is an operation, so that a method may follow."""
+    return source if isinstance(expression, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({source})"

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
 from memory_stage.explanation.rewrite import out_of_place  # noqa: E402
+from memory_stage.explanation.whole_run.program_text import ProgramText, is_fed_back  # noqa: E402
 from tests.support.peers.whole_runs import explained, written  # noqa: E402
 
 BEGIN = "import torch\nfrom torch import nn\ntorch.manual_seed(0)\nw = torch.rand(3, 3, requires_grad=True)\n"
@@ -49,6 +50,15 @@ PROGRAMS = {
         "g, = torch.autograd.grad(w.pow(3).sum(), w)\nloss = g.pow(2).sum()",
         "loss = (3 * w.pow(2)).pow(2).sum()",
     ),
+    "a difference whose history is dropped": (
+        "loss = (w * 2 - w.exp()).data.pow(2).mean()",
+        "loss = (w * 2 - w.exp()).pow(2).mean()",
+    ),
+    "a dropped history of an expression with braces": (
+        "loss = {'a': w * 2}['a'].data.pow(2).mean()",
+        "loss = (w * 2).pow(2).mean()",
+    ),
+    "a statement with a semicolon": ("h = w.exp()\nh.mul_(2);\nloss = h.sum()", "loss = (w.exp() * 2).sum()"),
 }
 
 
@@ -80,6 +90,26 @@ def test_a_leaf_that_out_would_write_is_written_without_recording(tmp_path):
     (fix,) = fault.fixes
     again, output, error = explained(written(tmp_path, fix.apply(source)))
     assert error is None and again.faults == [] and output == "27.0\n"
+
+
+CONSTANT = """
+old = w * w + w
+for k in range(2):
+    loss = (w.sin() - old).pow(2).sum()
+    loss.backward()
+"""
+
+
+def test_an_operation_gets_parentheses_in_front_of_detach(tmp_path):
+    source = BEGIN + CONSTANT.lstrip()
+    (fault,) = explained(written(tmp_path, source))[0].faults
+    assert "old = (w * w + w).detach()" in fault.fixes[0].apply(source)
+
+
+def test_a_comment_or_a_keyword_with_the_name_of_a_variable_does_not_make_it_a_state(tmp_path):
+    lines = ["f = w * 2  # f has new numbers", "d = nn.MSELoss()(f, target=f.detach())", "old = f; f = f + 1"]
+    found = [is_fed_back(ProgramText(str(written(tmp_path, line))), "f") for line in lines]
+    assert found == [False, False, True]
 
 
 BUFFERS = """

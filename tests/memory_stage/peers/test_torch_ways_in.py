@@ -336,6 +336,14 @@ def test_the_stage_shows_the_steps_around_a_late_fault(tmp_path, write, status, 
     assert len(variant["steps"]) < 100
 
 
+def test_the_stage_is_drawn_if_the_program_prints_at_its_exit(tmp_path):
+    at_exit = "import atexit, sys\natexit.register(print, 'bye', file=sys.stderr)\n"
+    source = "import torch\nw = torch.ones(3, requires_grad=True)\nh = w.exp()\nh.mul_(2)\nh.sum().backward()\n"
+    (tmp_path / "program.py").write_text(at_exit + source)
+    done = command(tmp_path, "-m", "memory_stage", "explain", "--stage", "why.html", "program.py")
+    assert (tmp_path / "why.html").exists() and "of a second run." in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize(
     ("chosen", "iteration"),
     [(("--line", "20", "--steps", "300:315"), None), (("--line", "27", "--iteration", "40"), 40)],
