@@ -237,7 +237,6 @@ EXPLAINED = {
     "minitensor from_numpy": {"matrix", "memmap"},
     "minitensor save": {"state_dict"},
     "minitensor.torch arange": {"start", "end", "step"},
-    "minitensor.torch found_in": {"found"},
     "minitensor.torch load": {"storage"},
     "minitensor.torch randint": {"low", "high"},
     "minitensor.torch save": {"state_dict"},
