@@ -16,7 +16,7 @@ from minitensor.engine.autograd.higher_order import OnTensors, as_engine_tensor
 from minitensor.engine.autograd.pruning import restrict_to
 from minitensor.engine.checks import shown
 from minitensor.engine.core.errors import gradient_reshaped, leaf_reshaped_by_hook, not_writeable
-from minitensor.engine.core.history import GradientBox, Leaf, Node
+from minitensor.engine.core.history import Leaf, Node
 from minitensor.engine.core.layout_rules import gradient_orders
 from minitensor.engine.core.regions import writeable
 from minitensor.engine.core.storage import Storage, calling_frame
@@ -162,14 +162,6 @@ def _sum(before: Tensor, g: np.ndarray, propagation: OnArrays) -> Tensor:
     total = Tensor._made(as_array(before._array + g))
     propagation.release(g)
     return total
-
-
-def _sum_without_history(box: GradientBox, g: Tensor) -> Tensor:
-    """Return the next gradient of ``box`` in new memory. With a history, it would keep the node alive that holds it."""
-    if not box.adds or box.gradient is None:
-        return Tensor._made(g._array.copy())
-    _refuse_other_shape(box.gradient, g._array)
-    return Tensor._made(as_array(box.gradient._array + g._array))
 
 
 def _refuse_other_shape(gradient: Tensor, g: np.ndarray) -> None:
@@ -323,10 +315,11 @@ def _recorded_gradients(
     propagation = OnTensors()
     with enable_grad():
         arrived = propagate(roots, pending, retain_graph, propagation, ends.union(wanted), ends)
-    with _committing:
-        sums = [(box, _sum_without_history(box, g)) for box, g in propagation.retained.items()]
-        for box, gradient in sums:
-            box.gradient = gradient
+    with OnArrays() as plain:  # with its history, a retained gradient would keep the node alive that holds it
+        plain.retained = {box: g._array.copy() for box, g in propagation.retained.items()}
+        for array in plain.retained.values():
+            plain.keep(array)
+        commit({}, plain)
     results: list[Tensor | None] = []
     for node in wanted:
         g = arrived.get(node)
