@@ -33,8 +33,10 @@ def base_of(x: Any) -> int:
 
 def layout_of(x: Any) -> CellLayout:
     """Return the shape, strides and offset of a tensor, in cells."""
-    shape = [int(n) for n in x.shape]
-    return CellLayout(shape, [int(n) for n in x.strides], int(x.offset) // x.element_size())
+    shape, strides = [int(n) for n in x.shape], [int(n) for n in x.strides]
+    if 0 in shape and len(strides) != len(shape):  # in Paddle 2.6, after `flatten_` of an empty tensor
+        strides = [0] * len(shape)
+    return CellLayout(shape, strides, int(x.offset) // x.element_size())
 
 
 def reach_of(layout: CellLayout) -> int:
