@@ -35,14 +35,14 @@ MODULES = (
     "minitensor.torch.nn.functional",
 )
 IMPORTS = "from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence\nfrom typing import Any"
-#: Make mypy ignore that methods differ from those of the engine's class, and that functions have names of builtins.
+#: Silence mypy about methods that differ from those of the base class, and functions named like a builtin (`abs`).
 FOR_MYPY = ('# mypy: disable-error-code="override,misc,assignment,no-redef,valid-type"', "")
 #: The names that annotations in a stub may use. An annotation with another name becomes Any.
 KNOWN = {
     *("Any", "Callable", "Iterable", "Iterator", "Mapping", "Sequence", "Tensor", "np", "ndarray"),
     *(name for name, value in vars(builtins).items() if isinstance(value, type)),
 }
-#: Maps a package to the module that defines the base class of its Tensor.
+#: Maps a package to the module of its Tensor. The stub declares a subclass, to which it adds the generated methods.
 TENSOR_MODULES = {"minitensor": "minitensor.engine.core.tensor", "minitensor.torch": "minitensor.torch.tensor"}
 
 
@@ -112,7 +112,7 @@ def _members(tensor: type) -> Iterator[str]:
         if name.startswith("_") and not name.startswith("__"):
             continue
         declared = inspect.getattr_static(tensor, name)
-        value = getattr(tensor, name, None)  # compiles the method of an operation; None if there is no attribute
+        value = getattr(tensor, name, None)  # compiles an operation's method; None if that raises AttributeError
         if isinstance(declared, property):
             yield f"@property\n    def {name}(self) -> Any: ..."
             if declared.fset is not None:
@@ -170,8 +170,8 @@ def _default(value: Any) -> Any:
 def _annotation(written: Any, shadowed: set[str], *, given: bool = False) -> Any:
     """Return an annotation for a stub, or Any if it uses an unknown name.
 
-    If ``given``, the annotation belongs to an argument. ``Tensor`` then becomes ``_Tensor``, the base class, because
-    functions also accept tensors of the base class.
+    If ``given``, the annotation belongs to an argument. ``Tensor`` then becomes ``_Tensor``, the name of the class
+    in its own module, because the engine's functions return tensors of that class.
     """
     if written is inspect.Parameter.empty:
         return _Source("Any")

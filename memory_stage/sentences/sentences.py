@@ -1,8 +1,9 @@
 """Write one or two sentences for each step of a trace.
 
 The subject is the operation or the line, the verb is in the present tense, and the numbers follow. A second sentence is
-only for facts that the picture does not show. Storages have numbers, memory states look like ``a@0``, and operations
-have their line. A sentence has at most 35 words, no colours, no "here", and no text of an error. Code is in backticks.
+only for facts that the picture does not show. Sentences name a storage by its number, the memory of ``a`` at version 0
+``a@0``, and an operation by its line. They have at most 35 words, no colours, no "here", and no text of an error. Code
+is in backticks.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def say(done: FinishedStep) -> Text:
     if unseen:
         others = list(unseen.values())
         return sentences([said, *others] if _main(done) or done.error is not None else others)
-    # A screen reader reads a sentence only if it differs from the previous one.
+    # A screen reader does not read a sentence that equals the previous one.
     if str(said) != done.previous:
         return said
     return message("Again, {sentence}", sentence=continued(said))
@@ -80,7 +81,7 @@ def _forward(done: FinishedStep) -> Text:
 
 
 def _main(done: FinishedStep) -> list[Any]:
-    """Return the changes that operations made, without views that only served a write of the same line."""
+    """Return the changes that operations made, without views and casts that only served another change."""
     ops = done.all(*_SAYS)
     ops = [fact for fact in ops if not (isinstance(fact, changes.Elsewhere) and fact.storage.freed)]
     if any(isinstance(fact, changes.Moved) and fact.op == "set_" for fact in ops):

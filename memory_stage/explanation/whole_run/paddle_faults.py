@@ -45,7 +45,7 @@ _VERSIONS = re.compile(r"Its version is (\d+) but the expected version is (\d+)"
 def diagnose_error(
     run: WatchedPaddleRun, version: str, roots: list[Any], error: BaseException, frame: FrameType
 ) -> Fault | None:
-    """Return the fault behind an error of a backward pass, or None if it is of another kind."""
+    """Return the fault that caused an error of a backward pass, or None if it is not found."""
     if TWICE in str(error):
         return _freed(run, roots, frame)
     found = _VERSIONS.search(str(error))
@@ -133,7 +133,7 @@ def _overwritten(
 
 
 def _is_stale(run: WatchedPaddleRun, version: str, value: Any) -> bool:
-    """Return True for a tensor whose graph needs a tensor that was overwritten unnoticed by Paddle."""
+    """True if the graph of a tensor saved another whose later overwriting Paddle did not notice."""
     if not run.calls.is_tensor(value):
         return False
     return any(_unnoticed_writers(run, saved) for saved in saved_states(run, version, [value]))
@@ -150,7 +150,7 @@ def _unnoticed_writers(run: WatchedPaddleRun, saved: SavedState) -> list[LineWri
 def _cut_history(
     run: WatchedPaddleRun, node: LoggedNode, state: TensorState, frame: FrameType, known: set[Any]
 ) -> Fault | None:
-    """Return a fault if the history of the tensor ``state`` lacks a write, because the write used another tensor."""
+    """Return a fault if the history of ``state`` lacks a write that was made through another tensor."""
     maker = run.calls.graph.find(state.maker) if state.requires_gradient and state.maker else None
     if maker is None or state.version <= maker.made_version:
         return None
@@ -206,7 +206,7 @@ def _freed(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> Fault |
         return None
     node, line = max(gone, key=lambda each: each[0].number)
     made, freed = calls.lines[node.line], calls.lines[line]
-    name = _name_of_maker(run, roots, frame)
+    name = _name_of_carried(run, roots, frame)
     evidence = evidence_of_second_pass(made, freed, asking)
     if name:
         text = ProgramText(asking.file)
@@ -224,7 +224,7 @@ def _freed(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> Fault |
 
 
 def _kept_state(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> tuple[ProgramLine, str, Fix] | None:
-    """Find the attribute that carries a freed graph: return the line that reads it, its path and the fix; or None."""
+    """Find the attribute that carries a freed graph; return the line that reads it, its dotted name and the fix."""
     new = [node for node in logged_nodes(run, roots) if node.line]
     if not new:
         return None
@@ -234,11 +234,11 @@ def _kept_state(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> tu
     return None if found is None else (reads, *found)
 
 
-def _name_of_maker(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> str:
-    """Return the variable that carries a freed graph from one iteration to the next, or ""."""
+def _name_of_carried(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> str:
+    """Return the name of the variable that carries a freed graph from one iteration to the next, or ""."""
     text = ProgramText(run.line_of(frame).file)
     if any(run.calls.graph.find(x.grad_fn.node_ptr()) is None for x in roots if x.grad_fn is not None):
-        return ""  # the whole graph is freed
+        return ""  # the last node of a root is freed, not only the graph before it
     for name, x in named_tensors.in_frames(run.program_frames(frame), run.calls.is_tensor):
         if not x.stop_gradient and x.grad_fn is not None and is_fed_back(text, name):
             return name
@@ -296,7 +296,7 @@ def logged_nodes(run: WatchedPaddleRun, roots: list[Any]) -> Iterator[LoggedNode
 
 
 def saved_states(run: WatchedPaddleRun, version: str, roots: list[Any]) -> Iterator[SavedState]:
-    """Yield the tensors that the nodes behind ``roots`` saved, for operations in the table of saved tensors."""
+    """Yield the tensors that a `PyLayer` saved, and those that the table lists, for all nodes behind ``roots``."""
     for node in logged_nodes(run, roots):
         for number, state in enumerate(node.saved):
             yield SavedState(node, f"saved {number}", state)

@@ -65,19 +65,19 @@ def comparison_method(
 ) -> Callable[..., Any]:
     """Return the method of ``kind`` for a comparison operator.
 
-    If the other operand is one of the types ``operands``, the method calls ``function``. If it is a number, which need
-    not fit the dtype of the elements, the method calls ``ufunc``.
+    If the other operand is one of the types ``operands``, the method calls ``function``. If it is a number, the
+    method calls ``ufunc``, and the number may lie outside the range of the tensor's dtype.
     """
 
     def compare(x: Tensor, y: Any) -> Any:
         if isinstance(y, NUMBERS):
             if isinstance(y, int) and not -LARGEST <= y < LARGEST:
-                y = math.inf if y > 0 else -math.inf  # compares with every element as the integer does
-            if x._array.dtype in HALVES:  # numpy does not round numbers to bfloat16
+                y = math.inf if y > 0 else -math.inf  # too large for numpy; infinity compares in the same way
+            if x._array.dtype in HALVES:  # numpy does not round a Python number to them
                 y = converted(np.asarray(y, np.float64), x._array.dtype)[()]  # a scalar has no device
             result = ufunc(x._array, y)
             return kind._made(as_array(result), name, (x,))
-        # After NotImplemented, Python calls the method of the other operand, and compares by identity for == and !=.
+        # After NotImplemented, Python tries the method of the other operand; if that fails, == and != compare identity.
         return function(x, y) if isinstance(y, operands) else NotImplemented
 
     return compare

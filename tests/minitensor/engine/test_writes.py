@@ -1,4 +1,4 @@
-"""Test writes that are not in the derivative table: x[...] = v, copy_, set_value, and in-place changes of shape."""
+"""Test writes that are not in the derivative table, such as x[...] = v and copy_, and in-place changes of shape."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_write_of_any_kind_raises_the_version_by_1(write: str):
         WRITES[write](x[:], v)
     assert x.inplace_version == 2
     v.fill_(0)
-    assert x.tolist() == [5, 6], "the value was copied, not shared"
+    assert x.tolist() == [5, 6], "the write should copy the value, not share it"
 
 
 @pytest.mark.parametrize("write", [w for w in WRITES if w != "set_value"])
@@ -124,11 +124,13 @@ def test_a_change_of_shape_keeps_storage_and_version(name: str):
     assert getattr(x, name)(*METADATA[name]) is x
     assert x.inplace_version == view.inplace_version == 0 and x.data_ptr() == pointer
     x.fill_(7.0)
-    assert view.tolist() == [7, 7, 7], "the tensor still uses the storage of its view"
+    assert view.tolist() == [7, 7, 7], (
+        "the tensor and its earlier view should share a storage"
+    )
 
 
 @pytest.mark.parametrize("name", METADATA)
-def test_a_change_of_shape_makes_nothing_stale_and_its_gradient_is_right(name: str):
+def test_earlier_and_later_results_have_right_gradients_after_a_change_of_shape(name: str):
     values = np.arange(6.0).reshape(2, 3) + 1
     w = leaf(values)
     x = w * 1
