@@ -101,12 +101,12 @@ def recorded(program: str) -> stage.Stage:
 
 
 #: The Chinese phrase for a local variable, in which the function is before the variable.
-_IN_ENGLISH_ORDER = re.compile("`(.+) 中的 (.+)`")
+_CHINESE_LOCAL = re.compile("`(.+) 中的 (.+)`")
 
 
 def facts_in(sentence: str) -> list[str]:
     """Return the code, the sizes and the numbers of a sentence, in alphabetical order."""
-    codes = [_IN_ENGLISH_ORDER.sub(r"`\2 in \1`", code) for code in re.findall("`[^`]*`", sentence)]
+    codes = [_CHINESE_LOCAL.sub(r"`\2 in \1`", code) for code in re.findall("`[^`]*`", sentence)]
     plain = re.sub("`[^`]*`", " ", sentence)
     return sorted(codes + re.findall(r"(?<![\w.])-?\d[\d,.]*\d|\d", plain))
 

@@ -170,7 +170,7 @@ def test_every_phrase_of_the_modules_is_a_message_or_is_not_for_a_reader_of_a_st
     left = {(file, each) for file, those in found.items() for each in those}
     known = {(file, each) for file, those in _NOT_SHOWN.items() for each in those}
     assert left - known == set()
-    assert known - left == set(), "these phrases are in _NOT_SHOWN, but not in the source"
+    assert known - left == set(), "each phrase in _NOT_SHOWN should be in the source"
     assert set(modules()) >= _FOR_OTHERS
 
 

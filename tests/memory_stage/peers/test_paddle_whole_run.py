@@ -63,7 +63,7 @@ print(x.grad.sum().item())
 """
 
 
-def test_the_fault_of_an_overwritten_result_has_its_name_its_derivative_and_a_fix(tmp_path):
+def test_the_fault_of_an_overwritten_result_names_the_result_its_derivative_and_a_fix(tmp_path):
     path = written(tmp_path, RESULT_WRITTEN)
     explanation, _, error = explained(path)
     assert "modified by an inplace operation" in str(error)

@@ -481,7 +481,7 @@ print(sum(each() is not None for each in seen))
 
 
 @pytest.mark.parametrize(("read", "is_reported"), [("print(loss)", True), ("loss.backward()", False)])
-def test_a_class_method_only_reports_its_argument_if_its_second_parameter_is_only_reported(read, is_reported, tmp_path):
+def test_a_value_passed_to_a_class_method_counts_as_reported_if_the_method_only_prints_it(read, is_reported, tmp_path):
     calls = f"class Epoch:\n    @classmethod\n    def end(cls, loss):\n        {read}\n\nEpoch.end(total)\n"
     texts = [ProgramText(str(written(tmp_path, "total = 0\n" + calls)))]
     assert ValueReads(texts).are_reported("total", None) == is_reported

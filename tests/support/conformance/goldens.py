@@ -33,7 +33,9 @@ def array(framework: str, name: str, dtype: str) -> np.ndarray:
 
 
 def repeated(numbers: np.ndarray, rows: int | None) -> np.ndarray:
-    """Repeat the rows until there are ``rows`` of them. A single row is returned unchanged, because it is broadcast."""
+    """Repeat the rows until there are ``rows`` of them. If ``rows`` is None or there is only one row, which will be
+    broadcast, return ``numbers`` unchanged.
+    """
     return numbers if rows is None or numbers.ndim < 2 else np.resize(numbers, (rows, *numbers.shape[1:]))
 
 
@@ -57,7 +59,7 @@ class Case:
     def left_out(self) -> bool:
         return self.name in LEFT_OUT
 
-    # ---- running it ----
+    # ---- running a case ----
 
     def input(self, stop_gradient: bool = True) -> mt.Tensor:
         data = array(self.framework, self.recorded["input"], self.dtype)
@@ -95,7 +97,7 @@ class Case:
         return {situation: getattr(self, situation)() for situation in situations} | self.places()
 
     def places(self) -> dict[str, dict[str, Any]]:
-        """Return the places where both Paddle and minitensor have the operation."""
+        """Return, as ``exists_in``, the places in Paddle where minitensor has the operation, too; {} for PyTorch."""
         if not self.framework.startswith("paddle"):
             return {}
         return {"exists_in": [place for place in self.recorded["exists_in"] if hasattr(SPACES[place], self.name)]}
@@ -129,7 +131,7 @@ class Case:
         try:
             self.apply(x)
         except Exception as error:
-            assert (x.shape, x.strides) == before[1:], "the refused operation changed something"
+            assert (x.shape, x.strides) == before[1:], "a refused operation should change neither shape nor strides"
             found = refused(error) | {"allowed": False}
         else:
             found = {"allowed": True}
@@ -192,7 +194,7 @@ def gradient(y: mt.Tensor, x: mt.Tensor) -> dict[str, Any]:
 
 
 def noticed(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the gradient, or the refusal if backward is refused."""
+    """Return the gradient or the refusal by backward, with ``ok``: True if backward was not refused."""
     return found.get("backward_error", found) | {"ok": "backward_error" not in found}
 
 
@@ -226,7 +228,7 @@ def differences(case: Case) -> dict[str, str]:
 
 
 def facts(prefix: str, recorded: dict[str, Any], seen: dict[str, Any]):
-    """Return triples of a name, the recorded fact and the observation here."""
+    """Yield triples of a name, the recorded fact and the observation here."""
     recorded, seen = ({SAME.get(what, what): value for what, value in each.items()} for each in (recorded, seen))
     for what in DECIDING:
         if (what in recorded) != (what in seen) or (
@@ -280,7 +282,7 @@ TORCH_NAMES = {"multiply_": "mul_ by a constant tensor", "divide_": "div_ by a c
 
 
 def recorded_copies(case: Case) -> float | None:
-    """Return the copies of x that the framework keeps, if they were recorded."""
+    """Return the copies of x that the framework keeps, or None if they were not recorded."""
     if case.framework.startswith("torch"):
         return TORCH_COPIES.get(TORCH_NAMES.get(case.name, case.name)) if "nonleaf" in case.recorded else None
     return (case.recorded.get("extra_memory_held_for_backward") or {}).get("copies_of_x_held")

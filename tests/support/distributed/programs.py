@@ -38,7 +38,7 @@ def ranks(count: int) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
 
 
 def error_of(call: Callable[[], Any]) -> list[str]:
-    """Return the type and the message of the error that a call raises."""
+    """Return the type and the message of the error that a call raises, or "nothing" and "" if it raises none."""
     try:
         call()
     except Exception as error:
@@ -180,7 +180,7 @@ def train(rank: int, size: int, norm: Any = None, steps: int = 6, after: Any = N
 
 
 def difference(found: dict[str, Any], right: dict[str, Any]) -> float:
-    """Return the largest difference of any entry, relative to the entry's largest number."""
+    """Return the largest difference between two states, each relative to the largest number of the state's entry."""
     return max(
         float(np.abs(found["state"][name] - value).max() / np.abs(value).max())
         for name, value in right["state"].items()

@@ -38,7 +38,7 @@ def default_modes() -> Iterator[None]:
     mt.seed(0)
     yield
     gc.enable()
-    assert mt.is_grad_enabled(), "a test did not turn grad mode on again"
+    assert mt.is_grad_enabled(), "a test must turn grad mode on again"
     mt.set_inplace_policy("2.6")
 
 

@@ -36,7 +36,7 @@ INTERNAL_PHRASES = [
 def expect_named(
     call: Callable[[], object], *given: str, error: type | tuple[type, ...] = (ValueError, TypeError, IndexError)
 ) -> None:
-    """Assert that ``call()`` raises an error whose text has all of ``given`` and no phrase of numpy or Python."""
+    """Assert that the error of ``call()`` matches all patterns in ``given`` and has no phrase of numpy or Python."""
     with pytest.raises(error) as raised:
         call()
     text = str(raised.value)

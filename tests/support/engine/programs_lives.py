@@ -34,7 +34,7 @@ def expand_returns_a_copy(w):
 
 
 @right
-def a_comparison_before_a_write_is_not_changed_by_it(w, u):
+def a_write_does_not_change_an_earlier_comparison(w, u):
     b = w * 1
     condition = b > 1.0
     b.scale_(3.0)

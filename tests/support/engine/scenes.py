@@ -79,7 +79,10 @@ RECORDED = {name: f for name, f in TARGETS.items() if name not in ("plain", "pla
 
 
 def backward_values(scene: Scene) -> list[object]:
-    """Return the gradients of the leaf ``w``: one for each tensor that requires a gradient, after backward from it."""
+    """Return the gradients of the leaf ``w`` after backward from each tensor that requires a gradient.
+
+    The list is empty if the scene has no leaf.
+    """
     leaf = scene.around.get("w")
     if leaf is None:
         return []
@@ -95,7 +98,7 @@ def backward_values(scene: Scene) -> list[object]:
 def expect_no_trace(make: Callable[[], Scene], attempt: Attempt, error: type[Exception], match: str) -> None:
     scene = make()
     before = Moment(**scene.everything())
-    for _ in range(2):  # a second call uses the same tensor
+    for _ in range(2):  # a second attempt, on the tensor that the first one must not change
         with pytest.raises(error, match=match):
             attempt(scene.target)
         before.expect_unchanged()

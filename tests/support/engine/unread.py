@@ -170,7 +170,7 @@ def number(gradient: mt.Tensor | None, of: mt.Tensor) -> np.ndarray:
 
 
 def equal(got: np.ndarray, want: np.ndarray, where: np.ndarray, what: str) -> None:
-    """Assert that both are finite and equal at ``where``."""
+    """Assert that both are finite at ``where`` and equal up to rounding."""
     got, want = got.ravel()[where], want.ravel()[where]
     assert np.isfinite(got).all(), f"{what}: {got}"
     if np.array_equal(got, want):

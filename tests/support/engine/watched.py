@@ -117,7 +117,7 @@ def counters(device: str) -> ModuleType:
 
 
 def report_of(program: Callable[[Report], None], device: str, watcher: Any = None) -> list[Any]:
-    """Return the report of ``program``: values, layouts and versions of tensors, and bytes above those at the start."""
+    """Return the report of a program as ``run`` does, with the counters of ``device`` and inside ``watcher``."""
     gc.collect()
     gc.disable()
     count = counters(device)

@@ -39,7 +39,7 @@ _SAVES_MORE = ("std", "log_softmax", "abs", "relu", "clamp")
 
 
 def states(variant: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
-    """Return for each line its number, the values, and the stale tensors."""
+    """Yield for each line its number, the values, and the lines of the operations that saved stale tensors."""
     for line, memory in after_each_line(variant):
         yield line, _seen(memory), _stale(memory)
 
@@ -142,7 +142,7 @@ def _is_overlapping(text: str, theirs: dict[str, Any], ours: dict[str, Any]) -> 
 
 
 def kind(lines: list[Line]) -> str:
-    """Return the kind of the first difference."""
+    """Return the kind of the first difference, or ``SAME``."""
     found = differences(lines)
     if not found:
         return SAME

@@ -40,7 +40,7 @@ KINDS = {
 
 
 def states(variant: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], list[str]]]:
-    """Return for each line its number, the value of each name, and the operations that saved stale tensors."""
+    """Yield for each line its number, the value of each name, and the operations that saved stale tensors."""
     for here, memory in after_each_line(variant):
         nodes = memory.nodes
         stale = [save["node"] for save in memory.saved.values() if save["stale"]]
@@ -71,7 +71,7 @@ def _rounded(text: str) -> str:
 
 
 def first_difference(source: str) -> tuple[str, str, Any, Any] | None:
-    """Return the first line at which the traces differ, the difference, and both answers."""
+    """Return the first line at which the traces differ, the difference, and both answers, or None."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         names = [{"paddle": module, "errors": []} for module in (paddle, own)]
@@ -104,7 +104,7 @@ def first_difference(source: str) -> tuple[str, str, Any, Any] | None:
 
 
 def kind(source: str) -> tuple[str, Any]:
-    """Return the kind of the first difference, and its description."""
+    """Return the kind of the first difference, and its description; ``SAME`` and None if there is none."""
     found = first_difference(source)
     return (SAME, None) if found is None else (_kind(*found), found)
 

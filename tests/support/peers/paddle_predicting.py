@@ -60,7 +60,9 @@ def judge(names: dict[str, Any], found: list[Any]) -> None:
 
 
 def judged(seed: int) -> Any:
-    """Return for each root of a program its name, the stale versions below it, and those in the error, or None."""
+    """Return for each root of a program its name, the stale versions below it, and those in the error (None without an
+    error). If the program fails, return the text of ``in_a_child``.
+    """
 
     def run() -> list[Any]:
         names: dict[str, Any] = {"paddle": paddle, "errors": [], "found": [], "judge": judge}

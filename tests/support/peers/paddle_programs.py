@@ -39,10 +39,10 @@ y = paddle.to_tensor([1.0, 0.5, 2.0, 1.25, 0.75, 3.0], stop_gradient={frozen})
 
 
 def program(seed: int, gradient: bool = True) -> str:
-    """Return a program of 15 to 40 lines. It records its errors in ``errors``.
+    """Return a program that runs 8 to 30 random statements on seven tensors, and records its errors in ``errors``.
 
     Args:
-        gradient: True if the program calls backward.
+        gradient: True if the program may call backward or ``grad``, and change ``stop_gradient``.
     """
     draw = random.Random(seed)
     lines = [f"{name} = {draw.choice(MAKES)}" for name in NAMES]

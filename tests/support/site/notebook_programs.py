@@ -75,7 +75,7 @@ def own_folders(folder: Path) -> dict[str, str]:
 
 
 def stop(server: subprocess.Popen) -> None:
-    """End a server, which would wait forever for a kernel that was still starting."""
+    """End a server. Kill it if it does not end in ten seconds, because it may wait forever for a kernel that starts."""
     server.terminate()
     try:
         server.wait(timeout=10)

@@ -76,12 +76,12 @@ def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_k
         by_key.append(_shown_at(handle, position))
     if every_key:
         shown = by_key
-    assert by_key == shown[: len(by_key)], "a key shows another step than the slider"
-    assert [at for at, _, _ in shown] == list(range(first, last + 1)), "the positions of the slider are not consecutive"
+    assert by_key == shown[: len(by_key)], "keys must show the same steps as the slider"
+    assert [at for at, _, _ in shown] == list(range(first, last + 1)), "the positions of the slider must be consecutive"
     for position, (_, _, sentence) in enumerate(shown[1:], first + 1):
-        assert sentence, f"step {position} has no sentence"
+        assert sentence, f"step {position} must have a sentence"
     names = [name for _, name, _ in shown]
-    assert len(set(names)) == len(names), f"steps with the same name: {names}"
+    assert len(set(names)) == len(names), f"every step must have a different name: {names}"
     page.keyboard.press("Home")
     page.keyboard.press("End")
     _shown_at(handle, last)
@@ -103,7 +103,7 @@ def _shown_at(stage: ElementHandle, position: int) -> list[Any]:
 def _lead_to(page: Page, stage: ElementHandle, kind: str, key: str | None) -> None:
     """Press the key until this control of the stage has the focus; without a key, focus it."""
     if key is None:
-        assert stage.evaluate(FOCUS, kind), f"Tab does not stop at the stage's {kind}"
+        assert stage.evaluate(FOCUS, kind), f"Tab must stop at the stage's {kind}"
         return
     for _ in range(MOST_TABS):
         if page.evaluate(FOCUSED_TYPE, stage) == kind:

@@ -89,7 +89,7 @@ class Visit:
         return self.foreign == self.complaints == self.refused == self.failed == []
 
     def read_through(self) -> None:
-        """Scroll to the end, unfold everything as a thorough reader does, and scroll back."""
+        """Unfold everything, scroll to the end as a thorough reader does, and scroll back."""
         self.page.evaluate("document.querySelectorAll('details').forEach(box => { box.open = true })")
         self.page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
         self.page.wait_for_load_state("networkidle")

@@ -18,7 +18,7 @@ def said(text: str, edition: str) -> str:
 
 
 def edition_of(address: str) -> str:
-    """Return the edition of the page at an address of the served book: its first folder, if that has `book.yml`."""
+    """Return the edition of a page of the served book: its first folder if that has `book.yml`, otherwise ""."""
     first = urlsplit(address).path.split("/")[1]
     return first if (ROOT / first / "book.yml").is_file() and first else ""
 

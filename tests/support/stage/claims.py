@@ -85,7 +85,7 @@ def on(look: Look | None, number: str) -> bool:
 
 
 def savers(s: Said, text: str) -> list[Any]:
-    """Return the values that the given nodes have saved after the step."""
+    """Return the tensors that the operations in ``text`` have saved and that are alive after the step."""
     named = re.findall(r"`([^`]+)` \(line (\d+)\)", text)
     return [
         each

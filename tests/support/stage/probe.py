@@ -25,14 +25,14 @@ from minitensor.engine.saved.saved import FREED, Lost, Preserved, is_intact
 
 @contextmanager
 def probe_steps(namespace: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
-    """Yield a list, to which each step recorded inside the ``with`` block appends the state of the engine."""
+    """Yield a list, to which each step recorded inside the ``with`` block appends the state of the engine, or {}."""
     seen: list[dict[str, Any]] = []
     finish = Steps.finish
 
     def finish_and_look(self: Steps, *arguments: Any, **settings: Any) -> None:
         finish(self, *arguments, **settings)
         if len(self.recorded) > len(seen):
-            # When a function returns, the trace reports the names bound to its result in the next step.
+            # After the return of a function nothing is compared: the trace binds names to its result in the next step.
             seen.append({} if settings.get("has_returned") else state_of(namespace))
 
     # monkeypatch removes the method from `Steps` afterwards if the class only inherited it
@@ -98,7 +98,7 @@ def reachable(tensors: list[mt.Tensor]) -> set[Node]:
 
 
 def differences(reported: Any, seen: dict[str, Any]) -> Iterator[str]:
-    """Return the differences between a replayed trace (``replay.Memory``) and the observed state."""
+    """Yield the differences between a replayed trace (``replay.Memory``) and the observed state; none from {}."""
     from memory_stage.trace.cells import SMALL, text_of
 
     if not seen:

@@ -41,7 +41,7 @@ class Memory:
 
     version: int
     nbytes: int
-    counted: int
+    counted: int  # the bytes that the meter counts: 0 for borrowed memory
     numbers: bytes
     length: int
     tensors: set[int] = field(default_factory=set)
@@ -348,7 +348,7 @@ def _holds(judge: Rule, said: Said, match: re.Match[str]) -> bool:
 
 
 def judged(said: Said) -> Iterator[str]:
-    """Return the claims that are false, and those for which no rule exists."""
+    """Yield the claims that are false, and those for which no rule exists."""
     for clause in clauses(said.text):
         for pattern, judge in RULES:
             match = pattern.fullmatch(clause)

@@ -4,7 +4,7 @@
     python -m tests.support.vocabulary.learners "calls"   shows the questions of a group with different answers
     python -m tests.support.vocabulary.learners list      writes learners-not-yet.txt from the current differences
 
-Under PyTorch's names a different error message counts as a difference, unless both errors are a TypeError about a call.
+Under PyTorch's names a different error message counts as a difference, unless both errors are a TypeError.
 Paddle's messages are not recorded.
 """
 

@@ -40,7 +40,7 @@ REFUSED_HERE = {"elu": {"its result written", "both written"}, "leaky_relu": {"i
 
 
 def outcome(function: str, write: str) -> str | list[float]:
-    """Return the gradient as numbers, "refused" if backward raises, or the error message if the function is missing."""
+    """Return the gradient as numbers, "refused" if backward finds an overwritten value, or the message of the error."""
     return recorded_outcome(learners.answer("torch", RECORD[f"{function}, {write}"]["program"]))
 
 

@@ -26,6 +26,7 @@ class Mark:
         owner: the represented object, such as ("tensor", "t1"), or None.
         x, y, w, h: the box. For a text, a point inside the text, and a size of zero.
         fill, stroke: names of colours, "url" for a pattern, or "none".
+        style: the whole style attribute.
     """
 
     kind: str

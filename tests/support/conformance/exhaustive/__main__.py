@@ -16,7 +16,7 @@ from minitensor.engine.modes import POLICIES
 from .alphabet import evenly, total
 from .judge import Plan, Report, judge_all, table
 
-STRIDE = 2000  # a line of progress is printed after this number of programs
+STRIDE = 2000  # the number of programs in one task of a process
 
 
 def engine():

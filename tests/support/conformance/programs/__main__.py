@@ -11,14 +11,14 @@ import minitensor
 from .batch import Report, run_batch
 
 POLICIES = ("2.5", "2.6", "copy_on_write", "mixed")
-STRIDE = 500  # a line of progress is printed after this number of programs
+STRIDE = 500  # after so many programs, a terminal shows the progress
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.support.conformance.programs", description=__doc__.partition(":")[0]
     )
-    parser.add_argument("--programs", type=int, default=1000, help="how many")
+    parser.add_argument("--programs", type=int, default=1000, help="the number of programs")
     parser.add_argument("--seed", default="1", help="any text; another seed gives other programs")
     parser.add_argument("--policy", default="2.6", choices=POLICIES, help="the in-place policy")
     parser.add_argument("--length", default="2-9", help="statements after those that make the first tensors")

@@ -15,7 +15,7 @@ MOST_SHOWN = 5
 
 @dataclass
 class Report:
-    """Counts of verdicts, of reasons for refusals and of tags, and the texts of wrong programs.
+    """Counts of verdicts, of reasons for refusals and of tags, and the texts of the first wrong or invalid programs.
 
     A tag names a kind of statement. ``tags`` counts the executed statements of each kind, and ``attempted`` counts the
     refused ones as well.
@@ -80,8 +80,8 @@ def run_batch(
 def described(
     engine, outcome: Outcome, seed: str, number: int, policy: str, lengths: tuple[int, int], dtypes: tuple[str, ...]
 ) -> str:
-    """Return a text with the shortest program that fails in the same way, and the command that runs the original
-    one.
+    """Return a text with the command that runs the program again, and the shortest program that fails in the same way.
+    An invalid program is not shortened.
     """
     if outcome.verdict == "invalid":
         short = outcome

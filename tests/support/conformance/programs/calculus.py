@@ -185,7 +185,7 @@ def divide(xv, xt, yv, yt) -> Dual:
 
 @_binary
 def power(xv, xt, yv, yt) -> Dual:
-    """Return x ** y: for any x if y is an integer of 1 or more, otherwise for positive x."""
+    """Return x ** y: for any x if y is a constant integer of 1 or more, otherwise for x between 0.05 and 10."""
     require(np.abs(yv) <= 4)
     if not ((yv == np.round(yv)) & (yv >= 1)).all() or yt.any():
         require((xv > 0.05) & (xv < 10))
@@ -196,7 +196,7 @@ def power(xv, xt, yv, yt) -> Dual:
 
 
 def _apart(xv, yv):
-    """True where two numbers are not nearly equal, because a tie has no derivative. It is always True for integers."""
+    """True where two numbers are not nearly equal, because a tie has no derivative; always for integers and bools."""
     return (np.abs(xv - yv) > MARGIN) | (xv.dtype.kind in "iub")
 
 

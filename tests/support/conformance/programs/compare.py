@@ -227,7 +227,7 @@ class Duel:
 
     @staticmethod
     def compare_layout(name: str, ours: CellTensor, theirs) -> None:
-        """Check that strides are equal, except along a dimension of size 1, where they are never used.
+        """Check that offsets and strides are equal, except for strides of a dimension of size 1, which are never used.
 
         The memory order of a new result depends on the operands, as in numpy. The reference adopts the engine's order.
         """

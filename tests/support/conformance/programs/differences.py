@@ -56,7 +56,7 @@ def outputs(program: list[str], nudges: dict) -> dict[str, CellTensor]:
 
 
 def largest_error(program: list[str]) -> float:
-    """Return the largest difference between a tangent and its central difference, over 1 + the size of the tangent."""
+    """Return the largest error of a tangent against its central difference, divided by 1 + the largest tangent."""
     here = outputs(program, {})
     worst = 0.0
     direction = 0

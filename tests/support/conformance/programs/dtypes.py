@@ -27,8 +27,8 @@ def is_float(dtype: np.dtype) -> bool:
 
 
 def promoted(dtypes: list[np.dtype]) -> np.dtype:
-    """Return the dtype of a result: the widest float among the operands (float32 for float16 with bfloat16), or else an
-    integer.
+    """Return the dtype of a result: the widest float among the operands (float32 for float16 with bfloat16). Without
+    floats, return the dtype that numpy promotes to.
     """
     floats = {dtype for dtype in dtypes if is_float(dtype)}
     if not floats:

@@ -204,7 +204,7 @@ class NothingIsPreserved(World):
 
 
 class VersionsDecideUnderCopyOnWrite(World):
-    """Under copy on write, backward refuses to read a saved value of a written storage, although it was preserved."""
+    """Under copy on write, backward refuses a preserved value because its storage was written."""
 
     noticed_by = "unjustified"
     under = "copy_on_write"

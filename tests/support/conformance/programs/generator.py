@@ -202,7 +202,7 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
         ]
 
     def pick(self, names: list[str]) -> str | None:
-        """Return one of the program's names, with a preference for recent ones."""
+        """Return one of ``names``, with a preference for recent ones, or None if there are none."""
         if not names:
             return None
         return names[max(self.rng.randrange(len(names)), self.rng.randrange(len(names)))]
@@ -217,7 +217,7 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
         return self.unnamed(self.pick(self.floats()))
 
     def writable(self, condition=lambda t: True) -> str | None:
-        """Return a tensor that an in-place operation may overwrite."""
+        """Return the text of a tensor that an in-place operation may overwrite, or None if there is none."""
 
         def allowed(t: CellTensor) -> bool:
             # The record of a leaf's own gradient refers to the leaf, and the leaf to its gradient, which makes a
@@ -255,7 +255,7 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
         return f"{prefix}{self.made}"
 
     def defined(self, name: str, *operands, **params) -> bool:
-        """True if the operation is smooth and moderate at these operands."""
+        """True if the shapes of the operands fit, and the operation is smooth and moderate at their values."""
         try:
             self.world.foresee(name, list(operands), params)
         except (OutsideDomain, ValueError):

@@ -96,7 +96,7 @@ def mask(rng: Random, shape, rows: bool = True) -> str:
 
 
 def new_shape(rng: Random, count: int) -> list[int]:
-    """Return another shape for ``count`` elements."""
+    """Return a shape for ``count`` elements, in which one length may be -1."""
     if count == 0:
         return [0]
     shape = []

@@ -45,7 +45,7 @@ class Histories:
         return f"{name} = {x}.detach()"
 
     def cut(self) -> str | None:
-        """Set stop_gradient = True on a result, which removes it from its group."""
+        """Detach a result in place, by stop_gradient = True or detach_, which removes it from its group."""
 
         def allowed(t: CellTensor) -> bool:
             return t.group.wants and t.group.leaf is None and t not in self.world.retained
@@ -131,7 +131,7 @@ class Histories:
         return f"({self.fresh_name()},) = mt.grad([{y}], [{self.pick(names)}], retain_graph=True)"
 
     def gradient_write(self) -> str | None:
-        """Write into a gradient."""
+        """Write into a gradient, or bind a gradient to a name."""
         x = self.pick(self.floats(lambda t: t.grad is not None))
         if x is None:
             return None

@@ -217,7 +217,7 @@ class Mathematics:
         return f"{self.fresh_name()} = mt.where({condition}, {x}, {y})"
 
     def comparison(self, x: str) -> str | None:
-        """Compare the elements with a number that is not near any of them."""
+        """Compare the elements with a number; None if the number is nearly equal to one of them."""
         text = f"{x} {self.rng.choice('<>')} {round(ix.number(self.rng) / 2, 3)}"
         try:
             self.at(text)

@@ -139,7 +139,7 @@ class Memory:
         return None if index is None else f"{self.fresh_name()} = {x}[{index}]"
 
     def advanced(self, x: str) -> str | None:
-        """Return an index that selects a copy: integers or a mask, as lists or in a tensor."""
+        """Return an index that selects a copy: integers, a mask or a comparison; None for a comparison near a tie."""
         shape = self.at(x).cells.shape
         kind = self.rng.random()
         if kind < 0.3:

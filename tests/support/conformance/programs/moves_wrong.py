@@ -55,7 +55,7 @@ class Mistakes:
         return x + self.rng.choice(calls)
 
     def wrong_overlap(self) -> str | None:
-        """Write through a tensor whose elements share memory."""
+        """Create a tensor whose elements share memory, which is allowed, or write through one, which is refused."""
         x = self.pick(self.floats(lambda t: overlaps_itself(t.cells)))
         if x is None or self.rng.random() < 0.5:
             x = self.pick(self.floats(lambda t: t.cells.size == t.storage.values.size > 2))
@@ -68,7 +68,7 @@ class Mistakes:
         return x + self.rng.choice(calls)
 
     def wrong_index(self) -> str | None:
-        """Use an index that is out of range."""
+        """Use an index that is out of range or has too many parts."""
         x = self.pick(self.floats(lambda t: t.cells.size))
         index = ix.bad_index(self.rng, self.env[x].cells.shape)
         return self.rng.choice((f"{x}[{index}] = 1.0", f"{self.fresh_name()} = {x}[{index}]"))

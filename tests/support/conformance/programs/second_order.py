@@ -21,7 +21,7 @@ from .tensor import CellTensor
 from .vocabulary import World
 
 STEP = 1e-4
-OUTPUTS = 3  # the number of names in L
+OUTPUTS = 3  # the largest number of names in L
 TOLERANCE = 1e-5
 
 

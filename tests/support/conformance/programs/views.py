@@ -15,7 +15,7 @@ from .calculus import constant
 
 
 def squeezed(cells: np.ndarray, axis: int | None) -> np.ndarray:
-    """Return the array without dimension ``axis`` if its length is 1; as in Paddle, it remains otherwise."""
+    """Return the array without dimension ``axis`` (None: every dimension) if its length is 1, as in Paddle."""
     if axis is None:
         return cells.squeeze()
     return cells.squeeze(axis) if cells.shape[axis] == 1 else cells[...]

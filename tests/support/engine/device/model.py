@@ -196,7 +196,7 @@ def expect_sound(allocator: CachingAllocator) -> None:
     """Assert that blocks tile their segments, free neighbours are merged, and counters are the sums over all blocks."""
     segments = allocator.segments()
     for before, after in itertools.pairwise(segments):
-        assert before.address + before.size <= after.address, "segments overlap or are out of order"
+        assert before.address + before.size <= after.address, "segments must be in order and must not overlap"
     for segment in segments:
         expect_tiled(segment)
     blocks = [block for segment in segments for block in segment.blocks]
@@ -214,11 +214,11 @@ def expect_tiled(segment: SegmentView) -> None:
     assert segment.address > 0 and segment.blocks
     address = segment.address
     for block in segment.blocks:
-        assert block.address == address and block.size > 0, "a hole or an overlap"
+        assert block.address == address and block.size > 0, "blocks must follow each other without a hole or an overlap"
         address += block.size
-    assert address == segment.address + segment.size, "the blocks do not fill the segment"
+    assert address == segment.address + segment.size, "the blocks must fill the segment"
     for before, after in zip(segment.blocks, segment.blocks[1:], strict=False):
-        assert before.in_use or after.in_use, "free neighbours that were not merged"
+        assert before.in_use or after.in_use, "free neighbours must be merged"
 
 
 # ---------- random programs ----------
@@ -283,7 +283,7 @@ def run_beside_model(allocator: CachingAllocator, model: Model, program: list[St
         expect_sound(allocator)
         expect_same(allocator, model)
         for block, piece in live:
-            assert (block.size, block.requested) == (piece.size, piece.requested), "a live block has changed"
+            assert (block.size, block.requested) == (piece.size, piece.requested), "a live block must not change"
     return ran_out
 
 
@@ -298,7 +298,7 @@ def _allocate_on_both(allocator: CachingAllocator, model: Model, nbytes: int, li
             assert (error.tried, error.requested) == (no_room.tried, nbytes)
             assert before == {block for segment in allocator.segments() for block in segment.blocks if block.in_use}
             return True
-        raise AssertionError("the model is out of memory, the allocator is not") from None
+        raise AssertionError("the allocator must be out of memory, as the model is") from None
     block = allocator.allocate(nbytes)
     used = {view for segment in allocator.segments() for view in segment.blocks if view.in_use}
     assert not nbytes or (block.address, block.size, nbytes, True) in used

@@ -96,7 +96,7 @@ def expect_frames(frames: list[dict[str, Any]]) -> None:
 def expect_categories(data: dict[str, Any]) -> None:
     """Assert that "unknown" is among the categories if there are any; the viewer fails without it."""
     found = {event["category"] for trace in data["device_traces"] for event in trace if "category" in event}
-    assert not found or "unknown" in found, "categories without 'unknown'"
+    assert not found or "unknown" in found, "'unknown' must be among the categories"
 
 
 def expect_steps_back(data: dict[str, Any], device: int) -> None:
@@ -128,8 +128,9 @@ def expect_steps_back(data: dict[str, Any], device: int) -> None:
 def expect_inside(blocks: dict[int, int], segments: dict[int, int]) -> None:
     ends = [(address, address + size) for address, size in segments.items()]
     for address, size in blocks.items():
-        assert any(begin <= address and address + size <= end for begin, end in ends), "a block outside all segments"
+        is_inside = any(begin <= address and address + size <= end for begin, end in ends)
+        assert is_inside, "each block must be inside a segment"
     last = 0
     for address in sorted(blocks):
-        assert address >= last, "blocks overlap"
+        assert address >= last, "blocks must not overlap"
         last = address + blocks[address]

@@ -1,4 +1,4 @@
-"""Run a walk (a series of random calls) of any length, in a folder that is removed afterwards."""
+"""Run a walk (random calls) or a sweep (one wrong argument a call) of any length, in a temporary folder."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tests.support.vocabulary.wrong_arguments.judge import fault_of
 from tests.support.vocabulary.wrong_arguments.state import State
 from tests.support.vocabulary.wrong_arguments.values import Values
 
-LIMIT_S = 5  # seconds of processor time for one call, which other work of the machine does not change
+LIMIT_S = 5  # seconds of processor time for one call; other processes do not add to it
 WAITING_S = 120  # seconds for one call that sleeps or waits
 
 
