@@ -50,7 +50,7 @@ def train(network: Any, epochs: int = 8, batch_size: int = 32, learning_rate: fl
     """Train with Adam on the digits that are not held out. The learning rate follows a cosine from epoch to epoch.
 
     Args:
-        network: the network; it stays in training mode.
+        network: the network. It is set to training mode and left in it.
         epochs: the number of passes over the digits.
         batch_size: the number of digits in one step.
         learning_rate: the learning rate of the first epoch.
@@ -80,7 +80,7 @@ def train(network: Any, epochs: int = 8, batch_size: int = 32, learning_rate: fl
 
 @mt.no_grad()
 def accuracy(network: Any) -> float:
-    """Return the accuracy on the held-out digits, from 0 to 1. The network stays in evaluation mode."""
+    """Return the accuracy on the held-out digits, from 0 to 1. The network is left in evaluation mode."""
     scans, labels = digits(held_out=True)
     network.eval()
     predicted = network(mt.to_tensor(scans)).numpy().argmax(axis=1)

@@ -14,7 +14,7 @@ import minitensor as mt
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.table import ROWS, Row
 
-#: The side of the square tensors. They have 1 MiB each, so the few bytes of the graph's nodes do not change a result.
+#: The side of the square tensors, which have 1 MiB each. One or two bits per element then fill whole bytes.
 SIDE = 512
 
 
@@ -128,8 +128,8 @@ def copies_held(name: str, others_want: bool = False) -> Fraction | None:
         others_want: True if the other floating-point operands also require a gradient.
 
     Returns:
-        The multiple. None if the operation raises an error: operations on integers do, because integers have no
-        gradient.
+        The multiple. None if the operation raises an error. Operations on integers raise one, because the overwritten
+        tensor requires a gradient here and therefore has floats.
     """
     given = arguments(name)
     if others_want:

@@ -33,7 +33,7 @@ from minitensor.engine.modes import set_inplace_policy
 
 #: Python's errors for a text that cannot be compiled, because of its syntax, a null byte or too many nested brackets.
 NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
-# The largest number of characters of a recording. A long program of the book needs about a hundredth of them.
+# The largest number of characters of an answer. The recording of a long program of the book has a hundredth of them.
 MOST_SHOWN = 4_000_000
 
 
@@ -44,6 +44,9 @@ def answer(request: str) -> str:
         request: a dict as JSON. Its key ``do`` names the action: "record", "explain" or "check". Its key ``language``
             has the language of the page; if there is no catalogue for it, stages and reports are in English. The
             functions for the actions describe the other keys.
+
+    Returns:
+        The result of the action as JSON, or a dict with only the key ``failed`` if the result is too large.
 
     Raises:
         ValueError: if the action is unknown.
@@ -70,8 +73,8 @@ def answer(request: str) -> str:
 def record(asked: dict[str, Any]) -> dict[str, Any]:
     """Run the ``variants`` of a program one after another on ``device``, and return their trace.
 
-    Each variant has ``id``, ``label``, ``code`` and ``policy``. The optional ``depth`` is the depth that the stage on
-    the page shows.
+    Return ``failed`` instead of the trace if a variant raises KeyboardInterrupt. Each variant has ``id``, ``label``,
+    ``code`` and ``policy``. The optional ``depth`` is the depth that the stage on the page shows.
     """
     done = []
     for variant in asked["variants"]:
@@ -129,7 +132,10 @@ def _recording_of_error(variant: dict[str, Any], error: Exception) -> RecordedRu
 
 
 def explain(asked: dict[str, Any]) -> dict[str, Any]:
-    """Return the report on the in-place operations of the program ``code`` under ``policy`` on ``device``."""
+    """Return the report on the in-place operations of the program ``code`` under ``policy`` on ``device``.
+
+    Return ``failed`` with the error instead of the report if the program cannot be compiled.
+    """
     file = "<program>"
     api.recording.register(file, asked["code"])
     with afresh(asked["device"]):
@@ -149,7 +155,10 @@ def explain(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_answer(asked: dict[str, Any]) -> dict[str, Any]:
-    """Run the cells ``before`` an exercise and the reader's cell ``code``. Return the report of the cell's `check`."""
+    """Run the cells ``before`` an exercise and the reader's cell ``code``. Return the report of the cell's `check`.
+
+    Return ``error`` instead of the report if the cell ``code`` raises an error or does not call `check`.
+    """
     given = names()
     reports: list[exercise.ExerciseReport] = []
 

@@ -2,7 +2,8 @@
 
 One Python process answers all requests of a page. For each request this module restores the attributes of `builtins`
 and of the packages that a program uses, the in-place policy, gradient recording, the device, the seeds, print options,
-warning filters and the recursion limit. It does not restore files, or changes to other modules.
+warning filters and the recursion limit. It does not restore files or changes to other modules, and it does not remove
+attributes that a program has added.
 """
 
 from __future__ import annotations
@@ -91,14 +92,15 @@ def _restore_names() -> None:
             setattr(owner, name, originals[name])
 
 
-#: The warning filters of a new process. They ignore warnings for the maintainers of libraries.
+#: The warning filters during a request. Like those of a new process, they ignore warnings for the maintainers of
+#: libraries.
 _FILTERS: list[tuple[Any, type[Warning]]] = [("default", Warning), ("ignore", DeprecationWarning)]
 _FILTERS += [("ignore", kind) for kind in (PendingDeprecationWarning, ImportWarning, ResourceWarning)]
 
 
 @contextlib.contextmanager
 def _settings_restored() -> Iterator[None]:
-    """Restore the settings of the whole process at the end of the block."""
+    """Set the warning filters, and restore the settings of the whole process at the end of the block."""
     limit, trace, profile = sys.getrecursionlimit(), sys.gettrace(), sys.getprofile()
     announced = places.current.announced
     places.current.announced = True  # hides minitensor's note on the simulated GPU, because the page has such a note
@@ -135,7 +137,7 @@ class CapturedOutput(io.StringIO):
         self.beginning = self.end = ""
 
     def write(self, text: str) -> int:
-        """Add ``text`` to the beginning and the end as far as it fits. Return its length, as every stream does."""
+        """Add the part of ``text`` that fits to the beginning and the end. Return the length of the whole ``text``."""
         room = BEGINNING - len(self.beginning)
         if room > 0:
             self.beginning += text[:room]

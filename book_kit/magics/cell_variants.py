@@ -48,7 +48,8 @@ def programs_of(cell: str, policies: Sequence[str]) -> dict[str, str]:
     """Return the programs of a cell, by their labels and in their order.
 
     Raises:
-        UsageError: if the cell has fewer than two variants, or a label or a policy is invalid.
+        UsageError: if the cell has fewer than two variants, a variant has no code, ``policies`` has fewer than two
+            different policies, or a label is empty or repeated.
     """
     common, parts = _parts(cell)
     if policies:

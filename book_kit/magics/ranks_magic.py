@@ -33,7 +33,7 @@ _options.add_argument("--loses", type=int, metavar="RANK", help="the rank that e
 
 @dataclass(frozen=True)
 class RanksOutput:
-    """Output of the ranks as text. If all ranks printed the same, it is shown only once."""
+    """A text under a heading: the output of the ranks, or the error that names a lost rank."""
 
     heading: str
     text: str
@@ -76,7 +76,7 @@ class RanksMagic(Magics):
 
 
 def lost(cell: str, count: int | None, rank: int) -> RanksOutput:
-    """Run a cell that has to end ``rank``, and return its error as output.
+    """Run a cell that has to end ``rank``, and return the RankLostError as output.
 
     Raises:
         AssertionError: if the cell does not end ``rank``.
@@ -104,7 +104,7 @@ def _as_recorded(heading: Text) -> str:
 
 
 def joined(printed: list[str]) -> str:
-    """Join the output of the ranks. Ranks with the same output share one heading."""
+    """Join the output of the ranks. Ranks with the same output share one heading. Ranks without output are left out."""
     same: dict[str, list[int]] = {}
     for rank, each in enumerate(printed):
         same.setdefault(each.rstrip("\n"), []).append(rank)

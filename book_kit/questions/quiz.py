@@ -164,7 +164,7 @@ _OF_SCRIPT = (
 
 
 def _words() -> str:
-    """Return an attribute with the translated texts of the script. It is "" in English: the script has these texts."""
+    """Return an attribute with the translated texts of the script; "" in English, because the script is English."""
     if default_language() == ENGLISH:
         return ""
     words = {text.text: said(text) for text in _OF_SCRIPT}

@@ -60,7 +60,8 @@ class _State:
     """The ranks or the record of this notebook.
 
     Attributes:
-        cluster: the running ranks. None before `start`, after `stop`, and if a record replaces the ranks.
+        cluster: the running ranks. None before `start`, after `stop`, after a rank was lost, and if a record replaces
+            the ranks.
         record: the recorded programs by their keys. None if there is no record or ranks run.
         started: the result of `start`, or None if it was not called.
         said: the answers of all programs since `start`, in the form that `save` writes. None if no ranks were started.
@@ -176,7 +177,7 @@ def why_not() -> str:
 
 
 def _missing() -> Text:
-    """Return the reason of :func:`why_not` as a message, for a sentence in any language."""
+    """Return the reason why ranks cannot start as a message, for a sentence in any language, or "" if they can."""
     if sys.platform == "win32":
         return message("MPI is not looked for on Windows")
     absent = [name for name in NEEDED if importlib.util.find_spec(name) is None]
@@ -186,7 +187,7 @@ def _missing() -> Text:
 
 
 def _mpiexec() -> str | None:
-    """Return the path of the command that starts ranks. The folder of this interpreter is searched first."""
+    """Return the path of the command that starts ranks, or None. The folder of this interpreter is searched first."""
     return shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
 
 

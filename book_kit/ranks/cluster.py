@@ -14,8 +14,8 @@ from typing import Any
 
 #: The seconds in which the engines must start, and in which ranks must end after a request.
 STARTING, ENDING = 120.0, 5.0
-#: The milliseconds between two heartbeats, and how many heartbeats an engine may miss, in all half a minute. An engine
-#: is registered at its second heartbeat.
+#: The milliseconds between two heartbeats, and how many heartbeats an engine may miss, in all half a minute. The first
+#: number is small because an engine is registered only at its second heartbeat.
 BEAT, MISSES = 200, 150
 
 #: The first program of each rank. Its function ``_stay_with`` starts a thread that ends the rank when the notebook has
@@ -193,13 +193,15 @@ class _Ends:
     def first_of(self, ranks: list[int]) -> list[int]:
         """Return a list with the rank of ``ranks`` that ended first. If the order is unknown, return all that ended.
 
-        mpiexec kills the other ranks as soon as one has ended. A process that is being killed is a zombie before the
-        operating system reports its end, if its first thread ends before the others. Therefore only reports count.
+        The list is empty if none has ended. mpiexec may kill the other ranks as soon as one has ended. A process that
+        is being killed is a zombie before the operating system reports its end, if its first thread ends before the
+        others. Therefore only reports count.
         """
         if self._queue is not None:
             self._order += [self._ranks[descriptor] for descriptor, _ in self._queue.poll(0)]
             return [rank for rank in self._order if rank in ranks][:1]
-        # While the first look goes over the ranks, one that it has passed may end, and then one that it has not.
+        # During the first pass over the ranks, one that has just been checked may end, and then a rank that was not
+        # checked yet. The first pass finds only the later end. The second pass finds both.
         looks = [[rank for rank in ranks if not _alive(self._pids[rank])] for _ in range(2)]
         return looks[1] if looks[0] else []
 
@@ -212,7 +214,7 @@ class _Ends:
 
 
 def _first_lost(calls: list[Any], ends: _Ends) -> list[int]:
-    """Return the rank that ended first of those that have not answered. If no rank ended, return those that failed."""
+    """Return a list with the rank that ended first of those without an answer; if none ended, all ranks that failed."""
     answered = [each.ready() and each.successful() for each in calls]
     failed = [rank for rank, each in enumerate(calls) if each.ready() and not answered[rank]]
     return ends.first_of([rank for rank, has in enumerate(answered) if not has]) or failed

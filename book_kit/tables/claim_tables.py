@@ -1,8 +1,8 @@
 """Tables for the appendix on the articles: each claim with its verdict, the facts and the proof.
 
-``facts/article-claims.json`` contains the claims, each with its proofs. A proof is a program that runs when the table
-is made, or a recorded answer of a framework. The build fails if the result of a program differs from the one in the
-file.
+``facts/article-claims.json`` contains the claims, each with its proofs. A proof is a program of minitensor that runs
+when the table is made, or a record: an answer of a framework, the output of a program in PyTorch, or the times of a
+benchmark. The build fails if the result of a program that runs differs from the one in the file.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def shown(root: Path, proof: dict[str, Any]) -> str:
 
 
 def answers(root: Path, proof: dict[str, Any]) -> dict[str, str]:
-    """Return the recorded answers to a proof as text, by library and version.
+    """Return the recorded answers to the question of a proof as text, by library and version.
 
     Raises:
         KeyError: if the record does not contain the question or the value.

@@ -133,7 +133,7 @@ def table(root: Path, cause: str) -> str:
     """Return the messages of a cause as a table.
 
     Raises:
-        ValueError: if a program of minitensor no longer raises an error.
+        ValueError: if a program of minitensor neither raises an error nor emits a warning.
     """
     start = starts(root)["minitensor"]
     lines = ["| " + " | ".join(map(said, HEADS)) + " |", "|---" * len(HEADS) + "|"]

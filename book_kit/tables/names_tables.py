@@ -39,7 +39,7 @@ class CellAnswer:
 def run(row: NameRow, library: str = "minitensor") -> CellAnswer:
     """Run the row's cell for ``library`` in minitensor. A cell for PyTorch uses ``minitensor.torch``.
 
-    Modes and devices are restored afterwards.
+    The policy and the device are restored afterwards.
     """
     program = row.program(library).replace("import torch\n", "import minitensor.torch as torch\n", 1)
     names: dict[str, Any] = {}
@@ -197,7 +197,7 @@ def _answer_cell(ask: str, found: dict[str, CellAnswer]) -> str:
 
 
 def _in_words(ask: str, value: Any) -> Text:
-    """Return "yes" or "no" if ``ask`` is a yes-no question, and otherwise the value as code."""
+    """Return "yes" or "no" if ``ask`` is a yes-no question with such an answer, and otherwise the value as code."""
     if ASKS[ask][0].endswith("?") and value in (True, False, "none"):
         return message("yes") if value is True else message("no")
     return f"`{rounded(value)}`"

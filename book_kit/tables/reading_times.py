@@ -102,7 +102,7 @@ def _parse(source: str) -> ast.Module:
 
 
 def _question(tree: ast.Module) -> str:
-    """Return the text of a question: the strings in a call of ``predict``, except the keywords about a stage."""
+    """Return the text of a question: the strings in the positional arguments and the options of ``predict``."""
     found = []
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "predict":

@@ -65,9 +65,9 @@ class OperationEntry:
     """One name of an in-place operation, with the texts of its row.
 
     Attributes:
-        places: the modules and classes of Paddle that have the name, in any version.
+        places: the modules and classes of Paddle that have the name, in 2.6.2 or 3.3.1.
         same_as: the operation of which this name is an alias, or "" if it is not an alias.
-        signature: the signature in Paddle 3.3.1.
+        signature: the signature in Paddle 3.3.1, or minitensor's if Paddle's is not known.
         gradient: the gradient rules, as Markdown.
         keeps: the values that are saved for backward, each as a key of :data:`WORDS` or as code.
         held: how many copies of x stay allocated in minitensor, measured now.
@@ -173,7 +173,11 @@ def _bare(signature: inspect.Signature) -> inspect.Signature:
 
 
 def gradient(name: str) -> str:
-    """Return the rules of the derivative table for the in-place operation, one in each line."""
+    """Return the rules of the derivative table for the in-place operation, one in each line.
+
+    Return the text in :data:`ELSEWHERE` for an operation outside the derivative table, and "no gradient" if there is no
+    rule.
+    """
     row = row_of(name)
     if row is None:
         return said(ELSEWHERE[name])
@@ -184,7 +188,10 @@ def gradient(name: str) -> str:
 
 
 def keeps(name: str) -> tuple[str, ...]:
-    """Return the values that backward saves for the gradient of the overwritten operand."""
+    """Return the values that are saved for the gradient of the overwritten operand.
+
+    The tuple is empty for an operation outside the derivative table.
+    """
     row = row_of(name)
     if row is None:
         return ()

@@ -84,7 +84,10 @@ def overlaps_table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def made_table(records: dict[str, dict[str, Any]]) -> str:
-    """Return a table of writes that PyTorch refuses because of the tensor's origin, with minitensor's gradients."""
+    """Return a table of writes that PyTorch refuses because of the tensor's origin, with minitensor's gradients.
+
+    A write for which minitensor computes no gradient is left out.
+    """
     lines = []
     for question, answer in records.items():
         error = answer.get("error", "")
@@ -100,8 +103,8 @@ def made_table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def unseen_table(records: dict[str, dict[str, Any]]) -> str:
-    """Return a table of writes that read a part of their target. In PyTorch, their result would differ if they read a
-    copy.
+    """Return a table of writes that read a part of their target, and that PyTorch accepts. In PyTorch, their result
+    would differ if they read a copy.
     """
     lines = []
     for question, answer in records.items():

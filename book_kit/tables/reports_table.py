@@ -107,4 +107,5 @@ def _error(error: str) -> str:
 
 
 def _line(number: int | None) -> str:
+    """Return the line that anomaly mode names: "-" for 0 (none), and "" for None (the library has no such mode)."""
     return "" if number is None else str(number or "-")
