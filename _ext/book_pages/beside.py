@@ -52,7 +52,7 @@ def _put_beside(stage: nodes.raw, named: Sequence[step_mark]) -> None:
     """Move the stage, and the blocks from the first mark to the last, into the two boxes of a new block.
 
     Only blocks of the stage's section are moved, and none beyond a block that does not fit into a narrow column.
-    Nothing is moved if these limits exclude every mark outside the block with the stage.
+    Nothing is moved if all marks within these limits are in the block that contains the stage.
     """
     section = section_of(stage)
     blocks = list(section.children)
@@ -89,7 +89,7 @@ def _least_window(trace: Trace) -> int:
 
 
 def _fits(block: nodes.Node) -> bool:
-    """True if a block fits into a narrow column: it is not a heading, section, stage, figure or image."""
+    """True if a block fits into a narrow column: it is no heading or section and contains no stage, figure or image."""
     if isinstance(block, nodes.section | nodes.title):
         return False
     return not any(WIDE.search(raw.astext()) for raw in block.findall(nodes.raw)) and not any(

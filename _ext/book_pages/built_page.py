@@ -28,7 +28,7 @@ class BuiltPage:
 
     @cached_property
     def body(self) -> Tag:
-        """Return the `<article>` element, without the link to itself that each heading has."""
+        """Return the `<article>` element, without the permalinks of headings, and with stages that start at once."""
         body = BeautifulSoup(self.text, "html.parser").article
         assert body is not None, self.name
         for link in body.select(".headerlink"):
@@ -85,7 +85,7 @@ class BuiltPage:
 
     def paragraphs_of(self, title: str) -> list[Tag]:
         """Return the last paragraph that refers to a step of the stage with this title, and the paragraphs directly
-        before it, in order.
+        before it, in order. The list is empty if no paragraph refers to the stage.
         """
         marks = [mark for mark in self.body.select(".step-mark") if mark.get("data-stage") == title]
         if not marks:

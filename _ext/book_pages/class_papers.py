@@ -82,8 +82,8 @@ def key(plan: dict[str, Any], book: dict[str, BuiltPage]) -> str:
 
 
 def hand_outs(book: dict[str, BuiltPage], say: Say) -> str:
-    """Return a printed page for each chapter: a question, a picture of the memory before the answer, three lines to
-    remember, and room for the address of the book.
+    """Return a page to print for each chapter with questions: one question, a picture of the memory before the answer,
+    three lines to remember, and room for the address of the book.
     """
     chapters = [page for page in book.values() if re.search(r"/\d\d_", page.name) and page.questions]
     return "\n".join(_hand_out(page, say) for page in chapters)
@@ -114,10 +114,11 @@ def start_of_program(lines: list[str], language: str = "en") -> QuestionStart:
 
 
 def message_of(lines: list[str]) -> str:
-    """Run a program that raises an error, and return the first line of the error message.
+    """Run a program that raises a RuntimeError, and return the first line of the error message.
 
     Raises:
         ExtensionError: if the program raises no error.
+        Exception: any other error of the program.
     """
     try:
         exec("\n".join(lines), {"mt": minitensor, "torch": minitensor.torch})

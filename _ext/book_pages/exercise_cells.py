@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 GIVEN = {"check", "require"} | set(dir(builtins))  # names that are bound before the first statement of an exercise runs
 # This program reads a JSON list of exercises, and runs each of them as Python in a page would. `Absent` refuses to
 # import modules that a page lacks. The program prints a JSON list with a text for each exercise: the name of the
-# missing package or part of minitensor, or an empty text if the exercise can run. It runs in a separate process and in
-# an empty folder, where it finds no other modules.
+# missing package or module, or an empty text if the exercise can run. The program runs in a separate process and in an
+# empty folder, where it finds no other modules.
 IN_A_PAGE = """
 import json, sys, zipfile
 
@@ -95,7 +95,7 @@ def needed_before(cells: Sequence[str], number: int, settings: Set[str] = frozen
 
 
 def lacking(asked: Sequence[Exercise], wheel: Path) -> list[str]:
-    """Return, for each exercise, the package that it needs and that a page lacks; an empty text if a page lacks none.
+    """Return, for each exercise, the package or module that it needs and that a page lacks; "" if a page lacks none.
 
     Args:
         asked: the exercises to run.

@@ -80,7 +80,7 @@ def terms(root: Path, edition: Edition | None = None) -> list[dict[str, Any]]:
 
 
 def sections(page: str, doctree: nodes.document) -> Iterator[dict[str, Any]]:
-    """Yield the sections of a page, each without the text of its subsections."""
+    """Yield the sections of a page except "Sources", each without the text of its subsections."""
     titles = list(doctree.findall(nodes.title))
     of = titles[0].astext() if titles else page
     for section in doctree.findall(nodes.section):
@@ -104,7 +104,7 @@ def sections(page: str, doctree: nodes.document) -> Iterator[dict[str, Any]]:
 
 
 def _read(node: nodes.Node, texts: list[str], tables: list[str]) -> None:
-    """Append the text of a node to ``tables`` if it is in a table or in the output of a cell, or else to ``texts``."""
+    """Append the prose of a node to ``tables`` if it is in a table or in the output of a cell, or else to ``texts``."""
     if isinstance(node, NOT_PROSE):
         return
     if isinstance(node, nodes.row):

@@ -49,7 +49,7 @@ def say(app: Sphinx, text: str, **values: Any) -> str:
 
 @cache
 def catalogue(path: Path) -> dict[tuple[str, str], str]:
-    """Return the translated texts of a catalogue by context and English text; none if there is no such file."""
+    """Return the translated texts of a catalogue by context and English text; {} if there is no such file."""
     if not path.is_file():
         return {}
     with path.open("rb") as file:

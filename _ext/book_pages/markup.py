@@ -56,7 +56,7 @@ PICTURE = re.compile(r'<svg [^>]*class="memory-(?:figure-)?picture".*?</svg>', r
 FALLBACK = re.compile(r"var\((--[a-z0-9]+),[^)]*\)")
 NOSCRIPT = re.compile(r"<noscript\b.*?</noscript>", re.DOTALL)
 # An SVG file needs this namespace, and an SVG element of an HTML page does not.
-LANGUAGE = ' xmlns="http://www.w3.org/2000/svg"'
+NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
 # Matches the attributes by which scripts find the parts of a picture. In <noscript>, no script reads them.
 PART = re.compile(r'(?<=[a-z"]) (?:data-[a-z-]+="[^"]*"|class="cell")')
 # Code in the book looks as on a stage: comments are grey, and everything else has one colour. So only the elements that
@@ -99,7 +99,7 @@ def _light_pictures(body: str) -> str:
     All pictures lose the values that repeat the style of the page. Pictures in ``<noscript>`` also lose the attributes
     that only scripts read.
     """
-    body = PICTURE.sub(lambda picture: FALLBACK.sub(r"var(\1)", picture[0]).replace(LANGUAGE, ""), body)
+    body = PICTURE.sub(lambda picture: FALLBACK.sub(r"var(\1)", picture[0]).replace(NAMESPACE, ""), body)
     return NOSCRIPT.sub(lambda part: PICTURE.sub(lambda picture: TAG.sub(_without_parts, picture[0]), part[0]), body)
 
 

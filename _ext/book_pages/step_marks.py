@@ -64,7 +64,7 @@ class StepRole(SphinxRole):
 
 
 def said(names: str) -> str:
-    """Return English words for a mark, such as "line 3, second step"; an unchanged mark if it cannot be parsed."""
+    """Return English words for a mark, such as "line 3, second step"; the mark itself if it cannot be parsed."""
     mark = MARK.fullmatch(names.strip())
     if mark is None:
         return names
@@ -121,7 +121,10 @@ def moment_of(names: str, trace: Trace) -> Moment:
 
 
 def find_stages(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
-    """Set the attributes ``stage`` (the title of the stage), ``variant`` and ``step`` of each mark of a page."""
+    """Set the attributes ``stage`` (the title of the stage), ``variant`` and ``step`` of each mark of a page.
+
+    A mark at a wrong place, without a stage or without a step gets no attributes, and a warning fails the build.
+    """
     if app.builder.format != "html":
         return
     for mark, stage in marks(doctree):

@@ -160,7 +160,7 @@ def _slides(plan: dict[str, Any], book: dict[str, BuiltPage], opening: str, say:
 
 
 def _error(words: str, program: list[str]) -> str:
-    """Return a question about an error, with the numbered lines of the program that raises it and with its message."""
+    """Return a question about an error, with the numbered lines of the program that raises it and the error message."""
     lines = "".join(f"<li><code>{escape(line)}</code></li>" for line in program)
     message = f"<p class='message'><code>{escape(class_papers.message_of(program))}</code></p>"
     return f"<h2>{prose(words)}</h2><ol class='program'>{lines}</ol>{message}"

@@ -26,7 +26,7 @@ from .translated import book_of
 GLOSSARY = "chapters/E_glossary"
 #: Matches pages that get links: chapters, which begin with a number, and guides, which begin with a small letter.
 READ = re.compile(r"chapters/[0-9a-z]")
-#: Matches a word of Chinese characters.
+#: Matches a term of two or more Chinese characters.
 CHINESE = re.compile(r"[\u4e00-\u9fff]{2,}")
 #: Matches a Chinese character. A form that begins with one is written without spaces around it.
 _CHARACTER = re.compile(r"[\u4e00-\u9fff]")

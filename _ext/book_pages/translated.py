@@ -188,8 +188,8 @@ def _normal(path: PurePosixPath) -> str:
 def offer_languages(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Add the language of a page, the versions of the page in other languages, and related values to the context of
-    the page's template.
+    """Add values to the context of the page's template: the language of the page, its versions in other languages, the
+    address of the error index, and a note if the English page has changed since the translation.
     """
     own = edition_of(app)
     context["tag"] = own.settings["tag"] if own else app.config.language
