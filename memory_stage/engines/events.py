@@ -1,8 +1,8 @@
 """Events that an engine emits to the recorder.
 
 An engine emits each event immediately, in the thread that caused it. ``op`` is the name by which users call the
-operation (``add_``). One call of the program emits one operation. A gradient is an array with these members of a numpy
-array (``shape``, ``ndim``, ``size``, indices, ``item()``, ``tolist()``).
+operation (``add_``). A call that the program makes is one operation. A gradient has these members of a numpy
+array: ``shape``, ``ndim``, ``size``, indices, ``item()`` and ``tolist()``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from memory_stage.messages import Text
 
-# Values that only the engine understands: ``memory_stage.engines.protocol`` describes them.
+# Objects of an engine, which ``memory_stage.engines.protocol`` describes.
 Tensor: TypeAlias = Any
 Storage: TypeAlias = Any
 Node: TypeAlias = Any
@@ -31,7 +31,7 @@ class Alloc(NamedTuple):
 
 
 class Free(NamedTuple):
-    """A storage is about to be freed. The meter no longer counts its memory.
+    """A storage is about to be freed. ``Engine.freed`` returns the bytes that its meter has subtracted by then.
 
     While it handles this event, the recorder calls only ``Engine.key``, ``Engine.freed`` and ``Engine.freed_on_gpu``
     with the storage.
@@ -110,6 +110,7 @@ class Refusal(NamedTuple):
 
     Attributes:
         reason: the key of the sentence in ``memory_stage.sentences.refusals`` that explains the error.
+        error: None if the engine does not pass the error on.
     """
 
     error: BaseException | None
@@ -133,6 +134,7 @@ class StaleRead(NamedTuple):
 
     Attributes:
         reason: the key of the sentence in ``memory_stage.sentences.refusals`` that explains the error.
+        error: None if the engine does not pass the error on.
     """
 
     error: BaseException | None

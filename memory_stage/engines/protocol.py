@@ -151,7 +151,7 @@ class Saved(NamedTuple):
 
 
 class SavedTensorState(Enum):
-    """The present state of a saved tensor. Backward raises an error in the last two states."""
+    """The present state of a saved tensor. Backward raises an error in the first and in the last two states."""
 
     RELEASED = "released by backward"
     RIGHT = "unchanged"
@@ -315,10 +315,10 @@ class Engine(Protocol):
         """Describe the memory of a storage."""
 
     def freed(self, storage: Storage) -> int:
-        """Return the bytes that the host's meter subtracts for a storage. Called while ``Free`` is handled."""
+        """Return the bytes that the host's meter has subtracted for a storage. Called while ``Free`` is handled."""
 
     def freed_on_gpu(self, storage: Storage) -> tuple[GpuMeter, int] | None:
-        """Return the GPU's meter and the bytes that it subtracts; None on the host. Called like ``freed``."""
+        """Return the GPU's meter and the bytes that this subtracts; None on the host. Called like ``freed``."""
 
     def numbers(self, storage: Storage, cells: Iterable[int]) -> list[Any]:
         """Return the values of the given cells as Python numbers."""

@@ -125,7 +125,7 @@ def _by_all(question: Question) -> Question:
 
 
 class Router:
-    """An :class:`~memory_stage.engines.protocol.Engine` that passes each question to the engine it concerns."""
+    """An :class:`~memory_stage.engines.protocol.Engine` that passes each question to one or all engines."""
 
     # answered by the engine of the first argument, a tensor
     storage_view = _by_tensor(Engine.storage_view)

@@ -98,7 +98,7 @@ class MinitensorSubscription(engine_events.Subscription):
                 self.emit(TRANSLATED[type(event)](*event))
 
     def close(self) -> None:
-        """Unsubscribe. A listener that subscribed later may still forward events to this subscription."""
+        """Unsubscribe. Further events, which a later listener may still forward, are ignored."""
         super().close()
         self.emit = events.ignore
 
@@ -128,7 +128,7 @@ class MinitensorEngine:
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
-        """Copy the random generator at the start of the block and restore it at the end."""
+        """Use a copy of the random generator inside the block, and the unchanged original after it."""
         before = random_source.generator
         random_source.generator = copy.deepcopy(before)
         try:
@@ -137,7 +137,6 @@ class MinitensorEngine:
             random_source.generator = before
 
     def allocated(self) -> int:
-        """Return the bytes that the host's meter counts."""
         return cpu_meter.allocated
 
     def gpus(self) -> list[Any]:
@@ -147,11 +146,10 @@ class MinitensorEngine:
     # ----- tensors -----
 
     def is_tensor(self, value: Any) -> bool:
-        """True for a tensor of either vocabulary."""
         return isinstance(value, Tensor)
 
     def is_shown(self, value: Any) -> bool:
-        """True unless ``value`` is a constant that an operation made of a Python number."""
+        """True for a tensor, except a constant that an operation made of a Python number."""
         return isinstance(value, Tensor) and value._storage is not CONSTANT and not isinstance(value._array, np.generic)
 
     def storage_view(self, x: Tensor) -> StorageView:
@@ -163,7 +161,7 @@ class MinitensorEngine:
         return StorageView(_layout(array, buffer), _dtype_name(array), node is not None, leaf, own)
 
     def storage(self, x: Tensor) -> Storage:
-        """Return the storage of ``x``. The storage of ``x.data`` counts its versions separately."""
+        """Return the storage of ``x``. That of ``x.data`` is a separate version counter on the storage of ``x``."""
         return x._storage
 
     def version(self, x: Tensor) -> int:
@@ -183,7 +181,7 @@ class MinitensorEngine:
         return peek(x)
 
     def gradient(self, x: Tensor) -> Tensor | None:
-        """Return the gradient. It is stored in a leaf's node, or in the attribute ``box`` of another tensor."""
+        """Return the gradient, which is stored in the node of a leaf, and in ``x._extra.box`` if ``x`` is no leaf."""
         node = peek(x)
         if type(node) is Leaf:
             return node.saved if isinstance(node.saved, Tensor) else None
@@ -207,7 +205,7 @@ class MinitensorEngine:
         return _pytorch_names().get(twin, twin) + op[len(twin) :]
 
     def has_name(self, x: Tensor, name: str) -> bool:
-        """True if the class of ``x`` has a member, or its package a function, of this name."""
+        """True if the class or the package of ``x``, or its ``nn.functional``, has an attribute of this name."""
         package = sys.modules[type(x).__module__.rpartition(".")[0] or "minitensor"]
         return any(
             hasattr(each, name) for each in (type(x), package, sys.modules.get(f"{package.__name__}.nn.functional"))
@@ -224,7 +222,6 @@ class MinitensorEngine:
         return x._array
 
     def slots(self, value: Any) -> Iterator[tuple[str, Tensor, int, Tensor]] | None:
-        """Return the slots of an optimizer, in the order of its parameters."""
         return _slots(value) if isinstance(value, Optimizer) else None
 
     # ----- storages -----
@@ -239,7 +236,7 @@ class MinitensorEngine:
         return weakref.ref(thing, on_freed)
 
     def below(self, storage: Storage) -> Storage | None:
-        """Return the storage that ``x.data`` shares its memory with; None for any other storage."""
+        """Return the storage of ``x``, given that of ``x.data``; None for any other storage."""
         return getattr(storage, "of", None)
 
     def block(self, storage: Storage) -> StorageInfo:
@@ -254,7 +251,7 @@ class MinitensorEngine:
         return storage.nbytes if type(storage) is Storage else 0
 
     def freed_on_gpu(self, storage: Storage) -> tuple[Any, int] | None:
-        """Return the bytes of the storage's block on the GPU. The block is freed after the storage."""
+        """Return the meter and the bytes of the storage's block on the GPU, which is freed after the storage."""
         gpu = gpu_of(storage.buffer)
         return None if gpu is None else (gpu, gpu.counted(storage.buffer))
 
@@ -265,7 +262,6 @@ class MinitensorEngine:
         return [host_array(flat[i : i + 1]).item() for i in cells]
 
     def writer(self, storage: Storage, version: int) -> str:
-        """Look up the operation that wrote the version in the log of writes."""
         found = write_that_made(storage, version)
         return "" if found is None else found[0]
 
@@ -279,7 +275,7 @@ class MinitensorEngine:
         return _layout(x._array if where is None else where, buffer)
 
     def nodes_of_write(self, x: Tensor) -> list[tuple[Node, bool]]:
-        """Return the node of the view group, the operation's node if it wrote only a part, and the node of ``x``."""
+        """Return the nodes of the view group, of the new part if only a part was written, and of ``x``."""
         history = x._history
         of_group = None if history is None else history.node
         found = [] if of_group is None else [of_group]
@@ -292,7 +288,6 @@ class MinitensorEngine:
     # ----- nodes -----
 
     def role(self, node: Node) -> Role:
-        """Return the role that belongs to the operation of the node."""
         return Role.LEAF if type(node) is Leaf else _ROLES.get(node.op, Role.OPERATION)
 
     def name(self, node: Node) -> str:
@@ -355,7 +350,6 @@ class MinitensorEngine:
     # ----- shared memory -----
 
     def shared_storages(self) -> list[Storage]:
-        """Return the storages that numpy or another library can write."""
         return numpy_memory.shared_storages()
 
     def when_shared(self, notify: Callable[[Storage], None]) -> Callable[[], None]:
@@ -364,14 +358,12 @@ class MinitensorEngine:
         return lambda: numpy_memory.when_shared.remove(notify) if notify in numpy_memory.when_shared else None
 
     def storage_behind(self, array: np.ndarray) -> Storage | None:
-        """Find the shared storage whose address range contains the array."""
         if type(array) not in (np.ndarray, np.memmap, np.matrix) or array.size == 0:
             return None
         storage = numpy_memory.storage_around(*byte_bounds(array))
         return storage if storage is not None and storage.buffer.itemsize == array.itemsize else None
 
     def storage_view_of_array(self, storage: Storage, array: np.ndarray) -> StorageView:
-        """Describe the array by its strides and its address."""
         return StorageView(_layout(array, storage.buffer), _dtype_name(array), False, True)
 
     def bits(self, storage: Storage) -> np.ndarray | None:

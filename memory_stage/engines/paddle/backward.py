@@ -1,9 +1,9 @@
 """Observe backward: its start, the nodes that it visits, the gradients of leaves, and its errors.
 
-In Paddle 3 the engine observes each node as it runs. In Paddle 2.6 it can only observe living tensors, so it emits no
-event for a node whose tensor has been freed. In both versions it computes the order of the nodes by Paddle's rule
-(``RunBackward`` in ``paddle/fluid/eager/backward.cc``): a node is appended to a queue when all nodes that send
-gradients to it have run, and the node of a leaf is put at the front.
+In Paddle 3 the engine observes the nodes in :func:`.saved_table.single_nodes` as they run. In Paddle 2.6 it can only
+observe living tensors, so it emits no event for a node whose tensor has been freed. In both versions it computes the
+order of the nodes by Paddle's rule (``RunBackward`` in ``paddle/fluid/eager/backward.cc``): a node is appended to a
+queue when all nodes that send gradients to it have run, and the node of a leaf is put at the front.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class PaddleBackward:
         return [self._entries[address] for address in self._order if address not in passed]
 
     def enter_custom(self, node: GradNode | None, arrived: list[Any]) -> GradNode | None:
-        """Emit that the ``backward`` of a ``PyLayer`` is about to run. Return its node; None if it is not observed."""
+        """Emit that the ``backward`` of a ``PyLayer`` is about to run. Return the node; None if it is not observed."""
         if node is None or not self._observes_nodes:
             return None
         gradient = _first_gradient(arrived)
@@ -228,7 +228,7 @@ class PaddleBackward:
             self._emit_stale(error)
 
     def _emit_stale(self, error: BaseException) -> None:
-        """Emit the error at the node that raised it: the first pending one whose saved tensors were overwritten."""
+        """Emit the error at the node that raised it: the first pending one whose saved tensors have other versions."""
         passed = set(self._passed)
         for address in self._order:
             node = self._entries[address]
@@ -272,7 +272,7 @@ def _first_gradient(arrived: Any) -> np.ndarray:
 
 
 def _flat(gradients: Any) -> list[Any]:
-    """Return a list with one gradient for each edge. An operation on a list of tensors has a nested list for them."""
+    """Return a list with one gradient for each edge. The gradients of a list of tensors are a nested list."""
     return [x for each in gradients for x in (each if isinstance(each, (list, tuple)) else [each])]
 
 

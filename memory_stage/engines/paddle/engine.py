@@ -91,17 +91,16 @@ class PaddleEngine(FrameworkEngine):
     # ----- tensors -----
 
     def is_tensor(self, value: Any) -> bool:
-        """True for a dense tensor on the host, and for a handle of a gradient."""
+        """True for a dense tensor on the host, any registered tensor, and a handle of a gradient."""
         if isinstance(value, self.paddle.Tensor):
             return tensor_access.is_drawable(value) or self.state.is_registered(value)
         return isinstance(value, GradientHandle)
 
     def is_shown(self, value: Any) -> bool:
-        """True for every tensor."""
         return self.is_tensor(value)
 
     def storage_view(self, x: Any) -> protocol.StorageView:
-        """Describe ``x`` by the properties that Paddle reports."""
+        """Describe ``x``; for the handle of a freed gradient, return the last description."""
         real = self._real(x)
         if real is None:
             look: protocol.StorageView = x.view
@@ -118,7 +117,7 @@ class PaddleEngine(FrameworkEngine):
         return x.storage if isinstance(x, GradientHandle) else self.state.record(x).memory
 
     def version(self, x: Any) -> int:
-        """Return Paddle's version of ``x``, which is the same for all tensors on the same memory."""
+        """Return Paddle's version of ``x``; for the handle of a freed gradient, the last version of its storage."""
         real = self._real(x)
         return int(x.storage.version if real is None else real._inplace_version())
 
@@ -157,7 +156,7 @@ class PaddleEngine(FrameworkEngine):
 
     def slots(self, value: Any) -> Iterable[tuple[str, Any, int, Any]] | None:
         """Return the accumulators of an optimizer as its slots."""
-        # The object that removes a hook refers to the hook's tensor, but this is no reference of the program.
+        # Without slots, the object that removes a hook does not count as a reference to the hook's tensor.
         if type(value).__name__ == "TensorHookRemoveHelper":
             return ()
         return _slots(value) if isinstance(value, self.paddle.optimizer.Optimizer) else None
@@ -168,11 +167,11 @@ class PaddleEngine(FrameworkEngine):
         return isinstance(thing, (PaddleStorage, GradNode))
 
     def below(self, storage: PaddleStorage) -> PaddleStorage | None:
-        """Return the storage that a tensor from DLPack shares its memory with; None for any other storage."""
+        """Return the storage whose memory a separate version counter shares; None for any other storage."""
         return storage.counts_over
 
     def block(self, storage: PaddleStorage) -> protocol.StorageInfo:
-        """Describe the memory. If Paddle does not report the size, it is computed from the tensors on the storage."""
+        """Describe the memory. If Paddle does not report the size, it is computed from a tensor on the storage."""
         sizes = storage.nbytes, storage.counted
         return protocol.StorageInfo(storage.length, storage.itemsize, *sizes, storage.dtype, storage.version, None)
 
@@ -203,7 +202,6 @@ class PaddleEngine(FrameworkEngine):
     # ----- nodes -----
 
     def role(self, node: GradNode) -> protocol.Role:
-        """Return the role of the node: leaf or operation."""
         return node.role
 
     def name(self, node: GradNode) -> str:
@@ -213,14 +211,13 @@ class PaddleEngine(FrameworkEngine):
         return node.parents
 
     def moves_only(self, node: GradNode) -> bool:
-        """True for operations that only move values to other positions."""
         return node.name in _MOVES
 
     def place(self, node: GradNode) -> tuple[CodeType, int]:
         return node.code, node.line
 
     def saved(self, node: GradNode) -> list[protocol.Saved] | None:
-        """Return the tensors that the node saved according to the table."""
+        """Return the tensors that the node saved, from the table or as observed; None if they are unknown."""
         if node.is_unknown:
             return None
         return [
@@ -245,7 +242,7 @@ class PaddleEngine(FrameworkEngine):
     # ----- shared memory -----
 
     def shared_storages(self) -> list[PaddleStorage]:
-        """Return the storages that DLPack shares with numpy or another library. ``numpy()`` copies."""
+        """Return the storages that DLPack shares with numpy or another library, unlike ``numpy()``, which copies."""
         return [storage for storage in list(self.state.storages.values()) if storage.is_shared]
 
     def when_shared(self, notify: Callable[[PaddleStorage], None]) -> Callable[[], None]:
@@ -255,11 +252,9 @@ class PaddleEngine(FrameworkEngine):
         return lambda: registered.remove(notify) if notify in registered else None
 
     def storage_behind(self, array: np.ndarray) -> PaddleStorage | None:
-        """Find the shared storage whose address range contains the array."""
         return self.state.storage_behind(array)
 
     def storage_view_of_array(self, storage: PaddleStorage, array: np.ndarray) -> protocol.StorageView:
-        """Describe the array by its strides and its address."""
         return view_of_array(array, storage.address)
 
     def bits(self, storage: PaddleStorage) -> np.ndarray | None:
@@ -318,11 +313,9 @@ class PaddleSubscription:
         self._engine, self.emit = engine, emit
 
     def open(self) -> None:
-        """Emit events from now on."""
         self._engine.opened(self)
 
     def close(self) -> None:
-        """Emit no further event."""
         self._engine.closed(self)
         self.emit = events.ignore
 

@@ -108,7 +108,7 @@ class GradNode:
     """A node of the graph. It may represent all nodes that one call created.
 
     Attributes:
-        is_unknown: True if the table does not contain its operation, so that its saved tensors are unknown.
+        is_unknown: True if its saved tensors are unknown: its operation is not in the table, or was not observed.
         is_custom: True for the node of a ``PyLayer`` that the program defines.
     """
 

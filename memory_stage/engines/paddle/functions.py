@@ -111,7 +111,7 @@ class CustomFunctions:
             self._state.emit(events.Omission(_describe_cut(applied.name)))
 
     def _is_cut(self, applied: AppliedFunction, results: list[Any]) -> bool:
-        """True if a result shares the memory of an input and has no history."""
+        """True if a result that is not an input itself shares the memory of an input and has no history."""
         storages = [storage for _, storage in applied.inputs]
         return any(
             x.grad_fn is None
@@ -136,7 +136,7 @@ class CustomFunctions:
         return node
 
     def node(self, context: Any, pending: list[GradNode]) -> GradNode | None:
-        """Return the node that calls ``backward`` with a context, one of the ``pending`` nodes."""
+        """Return the node whose ``backward`` gets a context: the noted one, or else one of ``pending``; or None."""
         known = self._nodes.get(context)
         if known is not None:
             return known()

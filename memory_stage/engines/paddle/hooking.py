@@ -74,7 +74,7 @@ def numbers(gradient: Any) -> np.ndarray | None:
 
 
 def before_and_after(before: np.ndarray, gradient: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of a gradient before and after a hook. Without an earlier copy, both are those after it."""
+    """Return the numbers of a gradient before and after a hook. Without a copy from before, both are the later ones."""
     after = tensor_access.copied(gradient)
     return (before, after) if before.shape == after.shape else (after, after)
 
@@ -84,7 +84,7 @@ _FRAME = re.compile(r"^  (.+)\(\d+\): \S+$")
 
 
 def without_frames(error: BaseException) -> None:
-    """Remove the frames of this package, and of the module that started it, from the text of Paddle's error."""
+    """Remove the frames of this package, and of ``runpy``, from the text of Paddle's error."""
     text = error.args[0] if len(error.args) == 1 else None
     if not isinstance(text, str) or "\nAt:\n" not in text or _HERE not in text:
         return

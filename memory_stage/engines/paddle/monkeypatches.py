@@ -1,7 +1,8 @@
-"""Patch the functions of Paddle that create and write tensors, and restore them.
+"""Patch functions of Paddle, and restore them.
 
-Three groups are patched: the functions of ``paddle._C_ops``, also where other modules of Paddle have imported them; the
-methods of ``paddle.Tensor`` that call none of these; and the functions of Paddle that call other patched functions.
+Three groups create and write tensors: the functions of ``paddle._C_ops``, also where other modules of Paddle have
+imported them; the methods of ``paddle.Tensor`` that call none of these; and the functions of Paddle that call other
+patched functions. Further patches observe backward, hooks, ``.grad``, DLPack and ``PyLayer``.
 """
 
 from __future__ import annotations

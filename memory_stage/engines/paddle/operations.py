@@ -23,7 +23,7 @@ from memory_stage.messages import Text, message
 #: The largest tensor, in bytes, in which unversioned writes are found by comparing cells.
 MOST_COMPARED = 1 << 20
 
-#: In-place operations that overwrite nothing: they change only shape and strides.
+#: In-place operations that overwrite nothing: they change only shape, strides or history.
 _METADATA = frozenset(
     f"{name}_" for name in ("reshape", "squeeze", "unsqueeze", "flatten", "transpose", "t", "detach", "unflatten")
 )
@@ -171,7 +171,7 @@ class OperationObserver:
         return hidden
 
     def _find_inner_nodes(self, call: OpenCall, fn: Any, old: set[int]) -> None:
-        """Add entries for the other new nodes of a function that creates several. They are ancestors of ``fn``."""
+        """Add the other new nodes of a function to ``call.created``. They are ancestors of ``fn``."""
         todo = [fn]
         while todo:
             each = todo.pop()
@@ -358,6 +358,6 @@ class OperationObserver:
 
 
 def _argument_name(path: str) -> Text:
-    """Return the name of an argument in the backward rule: ``input 1``."""
+    """Return words for the argument at a path: ``input 1``, or the keyword."""
     number = path.partition(".")[0]
     return message("input {number}", number=int(number) + 1) if number.isdigit() else number

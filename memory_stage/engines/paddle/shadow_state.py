@@ -52,7 +52,7 @@ class ShadowState:
         registered: the bytes of all registered storages.
         others: the bytes of unregistered storages: the smallest difference between Paddle's meter and ``registered``
             since a subscription was opened.
-        others_freed: the bytes by which ``others`` has shrunk since then.
+        others_freed: the bytes of unregistered storages that were freed since then.
         in_backward: True while backward runs. The gradients of leaves are emitted when it ends.
         when_shared: the functions to call with each storage that becomes shared with another library.
         emit: the function that receives the events. It does nothing while no subscription is open.
@@ -251,7 +251,7 @@ class ShadowState:
                 yield x
 
     def gradient(self, x: Any) -> GradientHandle | None:
-        """Return the handle of ``x.grad``, which stays the same as long as the gradient's storage does."""
+        """Return the handle of ``x.grad``, the same while the gradient's storage lives; None without a gradient."""
         record = self.records.get(id(x))
         if record is None or record.ref() is not x:
             record = self.record(x)
@@ -267,7 +267,7 @@ class ShadowState:
     # ---------- nodes ----------
 
     def node_of(self, x: Any) -> GradNode | None:
-        """Return the node of a tensor's value."""
+        """Return the entry of the node of a tensor's value, or None."""
         if x.stop_gradient:
             return None
         fn = x.grad_fn
@@ -283,7 +283,7 @@ class ShadowState:
         return added[-1]
 
     def add_node(self, fn: Any, name: str = "", parents: Sequence[GradNode | None] | None = None) -> GradNode:
-        """Add an entry for one node whose parents have entries, or for all nodes between ``fn`` and ``parents``."""
+        """Add an entry for a node whose parents have entries; with ``parents``, for all nodes from ``fn`` to these."""
         frame = program_frame(sys._getframe(1))
         called = fn.name()
         role = Role.LEAF if called == LEAF else Role.OPERATION
@@ -302,7 +302,7 @@ class ShadowState:
         return found
 
     def _without_entry(self, fn: Any) -> list[Any]:
-        """Return the ancestors of ``fn`` without an entry, parents first. It is a loop, because graphs can be deep."""
+        """Return ``fn`` and its ancestors without entry, parents first; in a loop, because graphs can be deep."""
         order: list[Any] = []
         done: set[int] = set()
         todo = [fn]

@@ -190,7 +190,7 @@ class _Pass:
         return tag if within else self._nodes.parent(parent, output)
 
     def end(self) -> None:
-        """Remove the hooks, at the end of the pass or after an error."""
+        """Remove the hooks and emit the delayed events, at the end of the pass or after an error."""
         with muted():
             self.settle()
             for handle in self._handles:
@@ -207,7 +207,7 @@ class _Pass:
     def _emit(self, event: events.Event) -> None:
         if threading.get_ident() == self._of._thread:
             self._of._emit(event)
-        else:  # its arrays are copies in host memory, so the event can be emitted later
+        else:  # the event has copies in host memory, so it can be emitted later
             self._later.append(event)
 
     def before_node(self, tag: NodeTag, grads: Sequence[torch.Tensor | None]) -> None:
@@ -247,7 +247,7 @@ class _Pass:
         self._left = tag
 
     def settle(self) -> None:
-        """Emit that the saved tensors of the previous node are released. This runs after the hooks at that node."""
+        """Emit the end of the previous node after its hooks. Release its saved tensors unless the graph is retained."""
         tag, self._left = self._left, None
         if tag is None:
             return

@@ -10,7 +10,7 @@ import torch
 #: Properties that return another tensor on the same memory, so that reading them emits an event.
 _LOOKS = frozenset(("data", "T", "mT", "H", "mH", "real", "imag"))
 
-#: Functions that emit no event, because they only read a tensor or do not change memory.
+#: Functions that emit no event: they only read a tensor, do not change memory, or are observed in another way.
 _SILENT = frozenset((
     "__bool__", "__complex__", "__contains__", "__dir__", "__float__", "__format__", "__hash__", "__index__", "__int__",
     "__len__", "__repr__", "__reduce_ex__", "__array_wrap__", "_is_view", "_set_grad_enabled", "data_ptr", "dim",
@@ -68,7 +68,7 @@ class Call:
             self.is_silent = of not in _LOOKS if name == "__get__" else of != "data"
             name = of
         else:
-            # Functions that torch calls internally, such as those of its profiler.
+            # torch calls such functions internally, for example in its profiler
             inner = type(function).__name__ in ("OpOverload", "OpOverloadPacket", "TorchBindOpOverload")
             self.is_silent = inner or name in _SILENT or not name
         self.is_gradient = name == "grad" and getattr(function, "__name__", "") == "__get__"

@@ -72,7 +72,7 @@ def gpu_at(device: Any) -> Gpu | None:
 
 
 def gpus() -> list[Gpu]:
-    """Return the meters of all GPUs that the program uses."""
+    """Return the meters of all GPUs; [] if the program does not use CUDA."""
     if not torch.cuda.is_initialized():
         return []
     return [gpu for index in range(torch.cuda.device_count()) if (gpu := gpu_at(torch.device("cuda", index)))]

@@ -147,11 +147,10 @@ class TorchEngine(FrameworkEngine):
             yield
 
     def allocated(self) -> int:
-        """Return the bytes of the storages that were created since the subscription was opened and not freed yet."""
+        """Return the host bytes of gradients in flight, and of storages created since ``open`` and not freed."""
         return self._registry.allocated
 
     def gpus(self) -> list[protocol.GpuMeter]:
-        """Return the meters of GPUs that the program uses."""
         return list(cuda.gpus())
 
     # ----- tensors -----
@@ -189,7 +188,7 @@ class TorchEngine(FrameworkEngine):
 
     @_mute
     def stamp(self, x: torch.Tensor) -> tuple[Any, ...]:
-        """Return the address, layout, version and node of ``x``."""
+        """Return the address, layout, version, node, group and version counter of ``x``."""
         node = self._nodes.of(x)
         at = x.data_ptr() if x.numel() else 0
         return (
@@ -209,7 +208,7 @@ class TorchEngine(FrameworkEngine):
 
     @_mute
     def gradient(self, x: torch.Tensor) -> torch.Tensor | None:
-        """Return the gradient of a leaf, or a retained gradient. For other tensors torch would warn if it were read."""
+        """Return a leaf's gradient, once its event was emitted, or a retained one. Torch would warn about others."""
         if not x.requires_grad or not (self._nodes.fn_of(x) is None or x.retains_grad):
             return None
         gradient = x.grad
@@ -235,7 +234,6 @@ class TorchEngine(FrameworkEngine):
 
     @_mute
     def slots(self, value: Any) -> list[tuple[str, torch.Tensor, int, torch.Tensor]] | None:
-        """Return the slots of an optimizer of ``torch.optim``."""
         if not isinstance(value, torch.optim.Optimizer):
             return None
         parameters = [x for group in value.param_groups for x in group["params"]]
@@ -252,7 +250,6 @@ class TorchEngine(FrameworkEngine):
         return isinstance(thing, (Memory, Counter, NodeTag))
 
     def below(self, storage: VersionCounter) -> Memory | None:
-        """Return the storage of a separate version counter; None for any other storage."""
         return storage.memory if isinstance(storage, Counter) else None
 
     @_mute
@@ -265,7 +262,6 @@ class TorchEngine(FrameworkEngine):
         return memory.counted if memory.gpu is None else 0
 
     def freed_on_gpu(self, storage: VersionCounter) -> tuple[protocol.GpuMeter, int] | None:
-        """Return the GPU's meter and the bytes of the storage's block; None on the host."""
         memory = storage.memory
         return None if memory.gpu is None else (memory.gpu, memory.counted)
 
@@ -296,7 +292,7 @@ class TorchEngine(FrameworkEngine):
     # ----- nodes -----
 
     def role(self, node: NodeTag) -> protocol.Role:
-        """Return the role of the node. A write through a view has only one node in torch."""
+        """Return ``LEAF``, ``OPERATION``, or ``READ`` for the new node of a view after a write."""
         return node.role
 
     def name(self, node: NodeTag) -> str:
@@ -311,11 +307,10 @@ class TorchEngine(FrameworkEngine):
         return node.moves
 
     def place(self, node: NodeTag) -> tuple[Any, int]:
-        """Return the place of the call that created the node."""
         return node.place
 
     def saved(self, node: NodeTag) -> list[protocol.Saved]:
-        """Return the saved tensors that were read right after the node was created."""
+        """Return the saved tensors that were read when the node got its tag."""
         return [
             protocol.Saved(position, entry.what, entry.counter, entry.layout, entry.version, False)
             for position, entry in enumerate(node.entries)
@@ -335,14 +330,12 @@ class TorchEngine(FrameworkEngine):
         return [memory for memory in list(self._registry.memories.values()) if memory.is_shared]
 
     def when_shared(self, notify: Callable[[Memory], None]) -> Callable[[], None]:
-        """Subscribe to the calls that pass the address of a tensor's memory to another library."""
         registered = self._registry.when_shared
         registered.append(notify)
         return lambda: registered.remove(notify) if notify in registered else None
 
     @_mute
     def storage_behind(self, array: np.ndarray) -> Memory | None:
-        """Find the shared storage whose address range contains the array."""
         if type(array) not in (np.ndarray, np.memmap, np.matrix) or array.size == 0:
             return None
         first, end = np.lib.array_utils.byte_bounds(array)
@@ -353,7 +346,6 @@ class TorchEngine(FrameworkEngine):
         return None
 
     def storage_view_of_array(self, storage: Memory, array: np.ndarray) -> protocol.StorageView:
-        """Describe the array by its strides and its address."""
         return view_of_array(array, storage.place()[0])
 
     @_mute

@@ -96,7 +96,7 @@ def place_of(frame: Any) -> tuple[CodeType, int]:
 
 
 def is_library_frame(frame: Any) -> bool:
-    """True for a frame of torch, numpy, ``memory_stage`` or ``book_kit``."""
+    """True for a frame of torch, numpy, ``memory_stage`` or ``book_kit``, and for an imitation."""
     return frame.f_code.co_name == _IMITATION.co_name or str(frame.f_globals.get("__name__")).partition(".")[0] in (
         "torch",
         "memory_stage",

@@ -144,7 +144,7 @@ class Mode(TorchFunctionMode):
                 self.emit(events.Make(x, name, ()))
 
     def _reads_missing_gradient(self, x: torch.Tensor) -> bool:
-        """True if the program reads ``x.grad`` of a non-leaf tensor without a gradient, about which torch warns."""
+        """Emit an event and return True if the program reads the missing gradient of a non-leaf; torch then warns."""
         with self.guard, muted():
             known = self.registry.is_tensor(x) and self.registry.is_registered(x) and self.nodes.fn_of(x) is not None
             if known and not x.retains_grad and not is_library_frame(sys._getframe(2)):
@@ -339,7 +339,7 @@ def stamp_of(x: torch.Tensor) -> tuple[Any, ...]:
 
 
 def bits_of(x: torch.Tensor) -> np.ndarray | None:
-    """Return a copy of a tensor's elements; of a large tensor, only the first elements."""
+    """Return a copy of a tensor's elements (only the first of a large tensor); None on a GPU or without elements."""
     if x.device.type != "cpu" or not x.numel():
         return None
     elements = elements_of(x.detach())
@@ -347,7 +347,7 @@ def bits_of(x: torch.Tensor) -> np.ndarray | None:
 
 
 def _slice_of(x: torch.Tensor, parts: tuple[Any, ...]) -> Any:
-    """Return the layout that an index of integers and slices selects; None for an index of another kind."""
+    """Return the layout that an index of integers, slices, None and ``...`` selects; None for another index."""
     if not all(each is None or each is Ellipsis or type(each) in (int, slice) for each in parts):
         return None
     return layout_of(x.detach()[parts])

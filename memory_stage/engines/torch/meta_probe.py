@@ -105,7 +105,7 @@ def _without_memory(value: Any, stand_ins: dict[int, torch.Tensor], depth: int =
 
 
 def _number_of(data: Any, of: dict[int, int]) -> int | None:
-    """Return the number of the operand that was saved as ``data``."""
+    """Return the number of the operand that was saved as ``data``, or None."""
     if not isinstance(data, torch.Tensor) or data.device.type != "meta":
         return None
     return of.get(data.untyped_storage()._cdata)

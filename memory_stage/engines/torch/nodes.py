@@ -57,7 +57,7 @@ class Nodes:
         return self.leaf(x._base)
 
     def fn_of(self, x: torch.Tensor) -> Any:
-        """Return a tensor's node. It is not read from an outdated view, because torch would create a new one."""
+        """Return a tensor's node; of an outdated view, the base's, because reading its own would create a new one."""
         if not x._is_view():
             return x.grad_fn
         base = x._base
@@ -127,7 +127,7 @@ class Nodes:
             self._tag([node], "", place)
 
     def new_in(self, fn: Any) -> list[Any]:
-        """Return the nodes that a call has just created: those without a tag, from ``fn`` towards the leaves."""
+        """Return the nodes that a call has just created: those without a tag, from ``fn`` on; [] if too many."""
         fresh: list[Any] = []
         todo, seen = [fn], {fn}
         while todo:
@@ -229,7 +229,7 @@ class Nodes:
             self._add_entry(tag, Entry(what, counter, layout, version, is_compared=False))
 
     def _counter_of(self, data: torch.Tensor, memory: Memory, version: int) -> VersionCounter:
-        """Return the version counter of a registered tensor with the storage and the version of ``data``."""
+        """Return the counter of a registered tensor with the storage and version of ``data``, or else the storage."""
         if self._registry.is_registered(data):
             return self._registry.current_counter(data)
         if (alias := self._registry.counter_of(data)) is not None:

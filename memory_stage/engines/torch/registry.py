@@ -45,7 +45,7 @@ class Registry:
 
     Attributes:
         emit: called with the events of created and freed storages; None while no subscription is open.
-        allocated: the host bytes of storages that were created during the recording and not freed yet.
+        allocated: the host bytes of gradients in flight, and of storages created during the recording and not freed.
         backwards: the number of running backward passes.
         awaited: the id of the gradient before backward (0 for none), by the id of each leaf that is not reached yet.
         when_shared: the functions to call with each storage that becomes shared with another library.
