@@ -108,8 +108,8 @@ def freed(node: Node) -> RuntimeError:
 def _lost(text: str, node: Node, what: str = "", saved: Saved | None = None) -> RuntimeError:
     """Return an error with the attribute ``lost``, from which PyTorch's vocabulary makes PyTorch's message.
 
-    The error keeps no tensor alive, because ``lost`` has a weak reference to the node, ``what``, and the position of
-    the saved value.
+    ``lost`` is a tuple: a weak reference to the node, so that the error keeps no tensor alive; ``what``, the rule's
+    name for the saved value; and the position of ``saved`` in ``node.saved``. Without ``saved``, these are "" and None.
     """
     error = RuntimeError(text)
     position = None if saved is None else next((k for k, each in enumerate(node.saved) if each is saved), None)

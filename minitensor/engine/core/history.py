@@ -189,7 +189,7 @@ class History:
     Attributes:
         base: the array of the tensor with which the group began. It has the shape of the gradients of the group's node.
         node: the node of the value that the base's memory holds now, or None.
-        version: the number of recorded writes to the group.
+        version: the number of changes of ``node``: recorded writes, and leaves that became the value of the group.
         retaining: weak references to the members that retain their gradient; None if there are none.
     """
 
@@ -248,7 +248,7 @@ def read_node(history: History, array: np.ndarray, op: Operation) -> Node:
 
 
 def current(x: Any) -> Node | None:
-    """Return the node of the value that tensor ``x``, a member of a group, shows now."""
+    """Return the node of the value that ``x``, a tensor of a group, shows now; None if it requires no gradient."""
     history: History = x._history
     old: Node | None = x._node
     if x._seen == history.version:
@@ -264,7 +264,7 @@ def current(x: Any) -> Node | None:
 
 
 def peek(x: Any) -> Node | None:
-    """Like :func:`current`, but return the group's node instead of creating a node for ``x``."""
+    """Like :func:`current`, but if ``x`` needs a new node, return the group's node instead of creating one."""
     history: History | None = x._history
     own: Node | None = x._node
     return own if history is None or x._seen == history.version else history.node

@@ -7,7 +7,7 @@
 Guarantees
 
 * The input is an array and the output is text. This module uses numpy, but not numpy's print options.
-* The array is neither changed nor copied. If it is big, only the values that are shown are read.
+* The array is not changed. If it has more elements than ``threshold``, only the values that are shown are read.
 * Arrays of bools, integers and floats (nan and infinities included) print in every shape, also without dimensions or
   elements.
 """

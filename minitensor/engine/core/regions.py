@@ -1,5 +1,8 @@
 """Regions: the cells of a group's memory that a view covers.
 
+A group consists of tensors that are views of one another, and its base is the tensor with which it began (see
+:mod:`minitensor.engine.core.history`).
+
 A region describes memory, not indices: an offset, a shape and strides inside the stretch of memory (the extent) that
 the group's base spans. Therefore the region of a view of a view is found like that of any view, and a base whose shape
 or strides have changed needs no special case. A view that was made by indexing the base itself is described by its
@@ -228,7 +231,7 @@ def same_layout(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def covers(view: np.ndarray, base: np.ndarray) -> bool:
-    """True if ``view`` shows every cell of ``base`` exactly once, in any order."""
+    """True if ``view`` has the layout of ``base``, or if ``base`` has no gaps and ``view`` shows each cell once."""
     if same_layout(view, base):
         return True
     return view.size == base.size == span(base)[1] and span(view) == span(base) and not overlaps_itself(view)
@@ -254,14 +257,14 @@ def take_back(array: np.ndarray) -> None:
 
 
 def writeable(array: np.ndarray) -> bool:
-    """True if an array may be written. A GPU array must not be written if it overlaps itself or is lent."""
+    """True if an array may be written: a numpy array by its flag, a GPU array unless it overlaps itself or is lent."""
     if type(array) is ndarray:
         return array.flags.writeable
     return not overlaps_itself(array) and not (_lent and id(owner_of(array)) in _lent)
 
 
 def read_only(array: np.ndarray) -> bool:
-    """True if the memory of an array is read-only, because its owner outside the engine made it so."""
+    """True if the array that owns the memory of ``array`` is read-only, as an owner outside the engine may set it."""
     owner: Any = array
     while owner is not None:
         if type(owner) is ndarray:
@@ -271,7 +274,10 @@ def read_only(array: np.ndarray) -> bool:
 
 
 def locked(array: np.ndarray) -> np.ndarray:
-    """Return a new array, or a read-only view of it if it overlaps itself. :func:`unlock` finds its writeable parts."""
+    """Return ``array``, the array of a new tensor, or a read-only view if it is a host array that overlaps itself.
+
+    :func:`unlock` makes those parts of the view writeable that do not overlap themselves.
+    """
     if not overlaps_itself(array):
         return array
     layouts.exist = layouts.overlapping = True

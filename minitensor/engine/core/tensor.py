@@ -92,7 +92,7 @@ class Tensor(metaclass=TensorType):
 
     __slots__ = ("_array", "_storage", "_node", "_history", "_seen", "_extra", "__weakref__")
 
-    #: True in a vocabulary that renames operations. Nodes, events and errors use the engine's names even there.
+    #: True in a vocabulary (a framework's names for the engine) that renames operations. Nodes keep the engine's names.
     _spelled_otherwise = False
     #: Maps the name of an operation to the rule for the layout of its result. As in Paddle, all results are contiguous.
     _layout_of = staticmethod(always_contiguous)
@@ -160,7 +160,7 @@ class Tensor(metaclass=TensorType):
             return extra
 
     def _current(self) -> Node | None:
-        """Return the node of the value that this tensor shows now."""
+        """Return the node of the value that this tensor shows now; None if the value requires no gradient."""
         return self._node if self._history is None else current(self)
 
     # ---------- the view of the storage ----------
@@ -297,7 +297,7 @@ class Tensor(metaclass=TensorType):
         return node if type(node) is Leaf else None
 
     def _put_gradient(self, gradient: Any, copies: bool) -> None:
-        """Replace the gradient by a copy (``copies``) or by ``gradient`` itself, or remove it if ``gradient`` is None.
+        """Copy ``gradient`` (if ``copies``), or store the tensor itself, detached unless it is a leaf; None removes it.
 
         Raises:
             RuntimeError: this is not a leaf that requires a gradient.
@@ -343,7 +343,7 @@ class Tensor(metaclass=TensorType):
     clear_grad = clear_gradient
 
     def retain_grads(self) -> None:
-        """Let backward keep the gradient of this non-leaf in ``grad``; raise RuntimeError if none is required."""
+        """Let backward keep the gradient of this tensor in ``grad``; raise RuntimeError if no gradient is required."""
         node = self._current()
         if node is None:
             raise RuntimeError("retain_grads() on a tensor that requires no gradient (stop_gradient=True)")
@@ -484,7 +484,7 @@ class Tensor(metaclass=TensorType):
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickle host memory, because the reader may have no such device.
+        # Pickle a copy in host memory, because the program that loads it may not have the device of this tensor.
         self._require_leaf("pickled")
         return _rebuilt, (np.array(host_array(self._array), order="C"), self.stop_gradient)
 

@@ -1,7 +1,7 @@
 """Cells: the elements of a storage that an array covers or an index selects.
 
-A set of cells has the smallest of these encodings: a stretch of consecutive cells; a regular grid in a stretch, such as
-rows, a column, a diagonal or a block; or index arrays, which list runs or single positions, or have one bit per cell.
+A set of cells is encoded as a stretch of consecutive cells; as a regular grid in a stretch, such as rows, a column, a
+diagonal or a block; or as index arrays, which list runs or single positions, or have one bit per cell.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Cells:
 
     @classmethod
     def at(cls, numbers: np.ndarray, itemsize: int) -> Cells:
-        """Return the cells with the given numbers, which are sorted and unique."""
+        """Return the cells with the given numbers, which are sorted and unique, in the smallest encoding."""
         if numbers.size == 0:
             return cls(itemsize, 0, 0)
         begin = int(numbers[0])
@@ -226,7 +226,7 @@ def _along(axis: int, ndim: int, n: int, stride: int) -> np.ndarray:
 
 
 def _grid(at: np.ndarray) -> Layout | None:
-    """Return the layout of the cells with the rising numbers ``at``, the first 0; None if they form no regular grid."""
+    """Return the layout of the cells with the rising numbers ``at``, from 0 on; None if they form no regular grid."""
     shape: list[int] = []
     strides: list[int] = []
     while at.size > 1:

@@ -47,10 +47,10 @@ def copy_of(a: np.ndarray) -> Saved:
 
 
 def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *nodes: Node | None) -> Saved:
-    """Save an operand ``b`` that shares its storage with ``x``, if ``op`` is about to overwrite ``x``.
+    """Save ``b``, an operand on the storage of ``x``, which ``op`` is about to overwrite. It is copied only if needed.
 
     Args:
-        own: the saved copy of ``x``, if the rules also need ``x``.
+        own: the saved copy of ``x``, if the rules also need ``x``; otherwise None.
         nodes: the nodes of the operands, for the error.
 
     Raises:

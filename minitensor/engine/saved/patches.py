@@ -25,7 +25,7 @@ class Patch:
     Attributes:
         cells: the preserved cells.
         values: the values of the cells, in their order.
-        holders: the number of saved tensors that need the patch; 0 if one of them does not need all its cells.
+        holders: the number of saved tensors that need the patch; 0 if it may have cells that some of them do not need.
         storages: the storages that count the patch's bytes: one for ``values``, one for each index array of ``cells``.
     """
 
@@ -42,7 +42,7 @@ class Patch:
         return sum(storage.nbytes for storage in self.storages)
 
     def view_for(self, array: np.ndarray) -> np.ndarray | None:
-        """Return the old values of ``array`` as a view; None if the patch is no stretch, or lacks some of them."""
+        """Return the old values of ``array`` as a view; None if the patch is no stretch, or lacks some values."""
         cells = Cells.of(array)
         if not self.cells.is_stretch or cells.begin < self.cells.begin or cells.end > self.cells.end:
             return None
@@ -162,7 +162,7 @@ def preserved(
     """
     alike = [group for group in groups if group.array.dtype == array.dtype == storage.buffer.dtype]
     if len(alike) < len(groups):
-        # If the write or a saved tensor views the bytes as another dtype, their cells may have different sizes.
+        # A tensor that reads the bytes as another dtype may have cells of another size. Its patch has all its cells.
         return [_whole(group) for group in groups if group not in alike and group.left] + preserved(
             alike, storage, array, whole, written, own
         )

@@ -69,7 +69,7 @@ class Preserved:
         version: the version at which it was saved.
         patches: the preserved bytes. The oldest patch comes first, and takes precedence if two share a cell.
         left: the number of the tensor's cells that are in no patch, because they have not been overwritten.
-        noted: under ``check_foreign_writes``, a copy of all values (``patches`` may then be empty); otherwise None.
+        noted: under ``check_foreign_writes``, a ``SavedCopy`` of all values (``patches`` may be empty); otherwise None.
     """
 
     __slots__ = ("version", "patches", "left", "noted")

@@ -189,7 +189,7 @@ def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[
         # Keep an empty list if a value is lost: its error may name a later write, which is logged only with a list.
         storage.savers = list(living) if living or lost else None
     else:
-        storage.savers[:] = living  # type: ignore[index]  # a list of ``sharing.foreign_writes``
+        storage.savers[:] = living  # type: ignore[index]  # keep this object: a `CopyingSavers` of shared memory
     return found, patched
 
 
@@ -205,7 +205,7 @@ def before_write_of_part(
 
 
 def index_written(array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]]) -> Any:
-    """Return the tuple that, as an advanced index, selects the written part of ``array``; None if it is a view."""
+    """Return a tuple, the advanced index that selects the written part of ``array``; None if this part is a view."""
     shown, index = part()
     if shown is not array:
         return None
