@@ -99,7 +99,7 @@ class Form:
 
     @property
     def differentiable(self) -> bool:
-        """True if some operand has a gradient."""
+        """True if the row has a gradient rule for some operand."""
         return bool(self.row.rules_in_place if self.in_place else self.row.rules)
 
     def text(self, called: str, in_order: str, placed: bool = False) -> str:

@@ -20,10 +20,10 @@ _BOOL = np.dtype(np.bool_)
 
 
 def as_index(op: str, index: Any, name: str = "index") -> Tensor:
-    """Return ``index`` as a tensor of integers.
+    """Return ``index``, an integer, array, list or tensor, as a tensor of integers.
 
     Raises:
-        TypeError: if its dtype is not int32 or int64.
+        TypeError: for anything else, and if the dtype is not int32 or int64.
     """
     if type(index) is Tensor and index._array.dtype in INDICES:
         return index
@@ -40,10 +40,10 @@ def as_index(op: str, index: Any, name: str = "index") -> Tensor:
 
 
 def as_mask(op: str, mask: Any, name: str = "mask") -> Tensor:
-    """Return ``mask`` as a tensor of bools.
+    """Return ``mask``, a bool, array, list or tensor, as a tensor of bools.
 
     Raises:
-        TypeError: if its dtype is not bool.
+        TypeError: for anything else, and if the dtype is not bool.
     """
     if type(mask) is Tensor and mask._array.dtype is _BOOL:
         return mask
@@ -59,7 +59,8 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
     """Return ``x`` and ``value``, with ``value`` converted to the dtype of ``x``.
 
     As in ``x[index] = value``, a conversion to integers truncates. If the operation is not in place, ``x`` may also be
-    an array or a list, which is converted to a tensor.
+    an array or a list, which is converted to a tensor. Operands of other types are returned unchanged, because the
+    operation refuses them.
 
     Raises:
         ValueError: if a number does not fit into the dtype.

@@ -85,7 +85,7 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
     """Convert the operands of a normal operation (tensors, numbers, arrays, lists) to tensors.
 
     Raises:
-        TypeError: for anything else, and if no operand is a tensor or an array.
+        TypeError: for anything else, and if all operands are numbers.
         ValueError: if a number does not fit into the dtype of the other operand.
     """
     if len(given) == 2 and type(given[0]) is Tensor:
@@ -194,7 +194,7 @@ def cast(x: Tensor, dtype: np.dtype) -> Tensor:
 
 
 def is_wide(x: Tensor, dtype: np.dtype) -> bool:
-    """True if ``x`` is a float32 constant that remains float32 beside tensors of ``dtype``, which has 16 bits."""
+    """True if ``dtype`` has 16 bits and ``x`` is a float32 constant, which then remains float32 beside its tensors."""
     return dtype in HALVES and x._storage is CONSTANT and x._array.dtype == np.float32
 
 

@@ -246,7 +246,7 @@ class _Text:
         return f"{entry} if {condition} else None" if condition else entry
 
     def saved_operand(self, x: str) -> str:
-        """Return the entry of an operand in the saved tensors: its array, its storage and the storage's version."""
+        """Return the source of an operand's entry among the saved values: its array, its storage and the version."""
         return f"({self.array[x]}, {x}._storage, {x}._storage.version)"
 
     def saved(self, entries: dict[str, str]) -> str:

@@ -14,7 +14,7 @@ from numpy import ndarray
 from minitensor.engine.kernels.matrices import transposed
 from minitensor.engine.kernels.reducing import axes, summed_to
 
-Array = Any  # numpy's, or a device's
+Array = Any  # a numpy array, or an array on a GPU
 
 
 #: The number of elements from which :func:`where` computes with bits instead of branches. For 1,000 x 1,000 random
@@ -53,7 +53,7 @@ def where(condition: Array, a: Any, b: Any) -> Array:
 
 
 def inside(x: Array, min: Any, max: Any) -> Array:
-    """True where ``x`` is strictly between the bounds of ``clip``, as in Paddle."""
+    """True where ``x`` is strictly between the bounds of ``clip``, as in Paddle; None is no bound."""
     if min is None or max is None:
         return np.ones_like(x, np.bool_) if min is max else x < max if min is None else x > min
     return np.logical_and(x > min, x < max)

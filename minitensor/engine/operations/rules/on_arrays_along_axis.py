@@ -23,7 +23,7 @@ from minitensor.engine.kernels.along_axis import (
 )
 from minitensor.engine.kernels.indexed import added_at, last_of_each
 
-Array = Any  # numpy's, or a device's
+Array = Any  # a numpy array, or an array on a GPU
 Shape = tuple[int, ...]
 
 

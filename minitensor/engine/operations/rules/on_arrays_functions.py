@@ -11,7 +11,7 @@ from minitensor.engine.kernels.activations import blocks
 from minitensor.engine.kernels.functions import NO_BOUND
 from minitensor.engine.kernels.reducing import total
 
-Array = Any  # numpy's, or a device's
+Array = Any  # a numpy array, or an array on a GPU
 
 #: The coefficients of u, u**3 and so on in -u / 3 + u**3 / 30 - ..., the slope of sin(u) / u. For u below 1, further
 #: terms would change no bit of a float64.

@@ -15,7 +15,7 @@ from minitensor.engine.kernels import diagonals, masked
 from minitensor.engine.kernels import indexed as kernels
 from minitensor.engine.kernels.indexed import checked, last_of_each, places_of
 
-Array = Any  # numpy's, or a device's
+Array = Any  # a numpy array, or an array on a GPU
 
 
 # ---------- parts along one axis ----------
