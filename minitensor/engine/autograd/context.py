@@ -1,4 +1,4 @@
-"""The context of a user-defined operation: forward uses it to save tensors for backward and to announce writes.
+"""The context of a user-defined operation (a *layer*): in it, forward saves tensors for backward and announces writes.
 
 While forward runs, a :class:`LayerCall` refers to the inputs. A guard node is registered as a saver of the inputs'
 memory, so every write that overwrites bytes of an input changes an entry of the guard. After forward, only the node of
@@ -146,6 +146,7 @@ class LayerCall:
         Raises:
             RuntimeError: if an input was written but not announced, announced but not written, or announced but not
                 returned.
+            ValueError: if a tensor that was passed to ``mark_non_differentiable`` is not an output.
         """
         for x, version in self.dirty:
             k = self.position(x)
@@ -192,7 +193,7 @@ def _show(x: Any) -> str:
 
 
 def written_by(x: Tensor) -> str:
-    """Describe the last write into the memory of ``x``."""
+    """Describe the last write into the memory of ``x``: its name and line, if the log of writes has it."""
     write = write_that_made(x._storage, x._storage.version)
     if write is None:
         return "an in-place operation"
@@ -310,7 +311,8 @@ class PyLayerContext:
             )
         x = revived(node, f"saved tensor {i}", saved, self._history(node, source) if self._recorded else None)
         if type(x._array) is np.ndarray:
-            array = x._array  # a view of another view would let `unlock` make its parts writeable
+            # If an array overlaps itself, `unlock` makes parts of a plain view writeable, but not of a strided view.
+            array = x._array
             x._array = restrided(array, array.shape, array.strides) if overlaps_itself(array) else array.view()
             x._array.flags.writeable = False
         else:

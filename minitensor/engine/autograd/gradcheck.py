@@ -238,7 +238,10 @@ def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> 
 
 
 def _second_order(checked: _Function, eps: float) -> Iterator[Comparison]:
-    """Compare the slopes of a weighted sum of all first gradients: those from backward with those from differences."""
+    """Compare first gradients with and without ``create_graph``; then, for a weighted sum of them, compare slopes.
+
+    The slopes are those of the sum along the inputs and the weights of the outputs, from backward and from differences.
+    """
     count = len(checked.arrays)
 
     def first(arrays: Arrays, **options: Any) -> tuple[list[Tensor], list[Tensor]]:

@@ -89,8 +89,8 @@ def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
     before the first write, so a failure leaves every ``grad`` unchanged.
 
     Raises:
-        RuntimeError: if a leaf has a gradient to which nothing can be added, because its elements share memory, it is
-            read-only, or it was reshaped in place.
+        RuntimeError: if a leaf has a gradient to which nothing can be added, because the gradient's elements share
+            memory, or because the gradient is read-only or was reshaped in place; or if a hook has reshaped a leaf.
     """
     new_gradients: list[tuple[Any, Tensor]] = []
     additions: list[tuple[Leaf, np.ndarray]] = []

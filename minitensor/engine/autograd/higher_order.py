@@ -81,7 +81,7 @@ def _input_gradient(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
         return as_gradient_of(parent, node.op.backward(node, array)[i])
 
     def push(array: np.ndarray) -> np.ndarray:
-        return node.op.jvp(node, i, array)  # type: ignore[misc]  # the caller checked that there is one
+        return node.op.jvp(node, i, array)  # type: ignore[misc]  # the caller checked that `jvp` is not None
 
     return linear(f"{node.op.name}_backward", g, pull, push)
 

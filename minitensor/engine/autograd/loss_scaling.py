@@ -79,7 +79,7 @@ class LossScale:
         self.found[id(optimizer)] = unscale(gradients, self.scale)
 
     def may_step(self, optimizer: Any, unscale_: Callable[[Any], None]) -> bool:
-        """Return True if the optimizer may step, because no gradient contains inf or nan. The call counts as its step.
+        """Return True if the optimizer may step, because no gradient contains inf or nan. The call counts as a step.
 
         Args:
             unscale_: called with the optimizer if its gradients have not been unscaled since the last update.

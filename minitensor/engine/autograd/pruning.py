@@ -12,7 +12,10 @@ from minitensor.engine.core.tensor import Hook
 
 
 class JointHook(Hook):
-    """A hook of a group on different values: a backward pass that calls one hook of the group calls all of them.
+    """A hook on one of several values that belong together, such as the inputs of a module.
+
+    Each of these values has such a hook. A backward pass that visits one of the values visits all of them, so that all
+    of the hooks are called.
 
     Attributes:
         nodes: weak references to the nodes of all these values.

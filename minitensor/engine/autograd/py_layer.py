@@ -188,7 +188,10 @@ def _kinds(result: Any) -> str:
 
 
 def _output(call: LayerCall, k: int, given: list[Tensor]) -> Tensor:
-    """Return the tensor for output ``k``: an input whose write was announced, or a tensor that shares no memory."""
+    """Return the tensor for output ``k``: an input whose write was announced, or one that shares memory with no other.
+
+    The others are the inputs and the outputs before ``k``.
+    """
     x = given[k]
     first = all(x is not before for before in given[:k])
     if call.is_dirty(x) and first:

@@ -46,7 +46,7 @@ def rounded_to(gradients: Sequence[Tensor | None], dtype: np.dtype) -> list[Tens
 
 
 def inside(x: Tensor, min: Any, max: Any) -> Tensor:
-    """Return a mask of the elements that ``clip`` did not change."""
+    """Return a mask of the elements that are strictly between the bounds of ``clip``."""
     return constant(on_arrays.inside(x._array, min, max))
 
 
@@ -90,7 +90,7 @@ def to_extremes(g: Tensor, x: Tensor, out: Tensor, axis: Any, keepdim: bool) -> 
 def product_of_others(x: Tensor, axis: Any) -> Tensor:
     """Return, for every element, the product of all other elements that are reduced with it.
 
-    This stores all pairs of elements.
+    The function allocates one number for each pair of elements.
     """
     shape = x._array.shape
     reduced = axes(shape, axis)
