@@ -55,7 +55,7 @@ class AllocatorChanged(NamedTuple):
 
 
 class TensorCreated(NamedTuple):
-    """A normal operation computed ``tensor``, on a new storage, from ``inputs``."""
+    """A normal operation, or a function such as ``to_tensor``, created ``tensor`` on a new storage from ``inputs``."""
 
     tensor: Tensor
     op: str

@@ -33,7 +33,7 @@ def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.nda
     try:
         array = np.array(data, order="C")
     except ValueError:
-        if not isinstance(data, (list, tuple)):  # its __array__ returns no array
+        if not isinstance(data, (list, tuple)):  # the method `__array__` of `data` returns no array
             raise TypeError(f"{op}: data of type {type(data).__name__} cannot be converted to an array") from None
         raise ValueError(
             f"{op}: the lists are ragged ({_describe_ragged(data)}); along each dimension all must be equally long"
@@ -56,7 +56,7 @@ def _default_dtype(op: str, data: Any, array: np.ndarray, plain: bool) -> np.dty
     if plain and array.dtype == np.float64:
         return float32.numpy
     if plain and array.dtype == np.float16 and not any(isinstance(item, Tensor) for item in _leaves(data)):
-        return float32.numpy  # Paddle converts the numbers and arrays of numpy in a list
+        return float32.numpy  # Paddle converts float16 numbers and arrays in a list to float32
     if plain and array.dtype.kind == "i" and array.itemsize >= 4:  # lists of int8 or int16 keep their dtype in Paddle
         return np.dtype(np.int64)
     if not is_supported(array.dtype):

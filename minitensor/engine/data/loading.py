@@ -143,7 +143,10 @@ def _copy(value: Any) -> Any:
 
 
 def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a list, tuple or dict with ``change`` applied to its parts; return anything else unchanged."""
+    """Apply ``change`` to the parts of a list, tuple or dict; return anything else unchanged.
+
+    The result is a dict, a named tuple of the same class, or, for a list or any other tuple, a list.
+    """
     if isinstance(value, dict):
         return {name: change(part) for name, part in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):

@@ -354,6 +354,7 @@ def _whole(what: str, given: Any) -> int:
 
 
 def _nothing(nbytes: int) -> Block:
+    """Return the block of a request of 0 bytes; raise ValueError for a negative number."""
     if nbytes < 0:
         raise ValueError(f"allocate: the size must be 0 bytes or more, not {nbytes}.")
     return Block(0, 0, 0, None)

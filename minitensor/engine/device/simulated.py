@@ -391,7 +391,7 @@ class SimulatedGpu:
         return block
 
     def free(self, block: Block) -> None:
-        """Free a block."""
+        """Return a block to the allocator."""
         self.allocator.free(block)
         if watch.listener is not None and block.size:
             self._emit("free", block)

@@ -206,7 +206,7 @@ def added_at(out: Array, places: Any, values: Array) -> None:
         out[index[0]] = out[index[0]] + values
     elif on_host:
         _add_in_memory(out, index, values)
-    elif out.dtype == np.bool_:  # a device cannot add bools this way
+    elif out.dtype == np.bool_:  # `add_at` does not accept bools on a device
         number = np.zeros_like(out, dtype=np.int64)
         add_at(number, index, values.astype(np.int64))
         np.logical_or(out, number, out=out)

@@ -25,7 +25,7 @@ def number(op: str, name: str, given: Any) -> int | float:
     """
     if not getattr(given, "stop_gradient", True):
         raise TypeError(
-            f"{op}: {name} must be a number without a gradient, but this tensor requires one. Use multiply."
+            f"{op}: {name} must be a number without a gradient, but this tensor requires one. Pass its `detach()`."
         )
     if not isinstance(given, (int, float)) or isinstance(given, np.generic):
         if getattr(given, "size", None) != 1 or not hasattr(given, "item"):

@@ -16,7 +16,7 @@ from minitensor.engine.core.regions import same_layout
 from minitensor.engine.device.arrays import as_array, like
 from minitensor.engine.dtypes import HALVES, promoted
 
-Array = Any  # numpy's, or a device's
+Array = Any  # a numpy array, or an array on a GPU
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

@@ -157,7 +157,7 @@ def norm_along(x: Tensor, p: float, axis: int) -> Tensor:
 
 
 def powers(functions: Mapping[str, Callable[..., Any]], size: Tensor, p: float) -> Tensor:
-    """Return ``size ** p`` for numbers from 0. At 0 the gradient is 0, also the second one, whatever ``p`` is.
+    """Return ``size ** p`` for ``size`` of 0 or more. At 0, the first and second derivatives are 0 for every ``p``.
 
     Args:
         functions: the operations of a vocabulary.
@@ -172,7 +172,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) 
 
     Args:
         x1, x2: tensors of floats, whose shapes are broadcast against each other.
-        eps: the smallest divisor: the product of both norms is replaced by it if it is smaller.
+        eps: the smallest divisor. It replaces the product of both norms if this product is smaller.
 
     Returns:
         A tensor of the broadcast shape without ``axis``.

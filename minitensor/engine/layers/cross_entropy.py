@@ -35,8 +35,8 @@ class Settings(NamedTuple):
     """How labels are read, and how losses are combined.
 
     Attributes:
-        ignored: the label of rows that the loss ignores; None if there are no such rows.
-        rows: the divisor of a mean: the number of rows that are not ignored.
+        ignored: the label of rows that the loss ignores; None if there are no such rows, and for probabilities.
+        rows: the divisor of a mean: the number of rows that are not ignored, or 1 if all are.
         soft: true if labels are probabilities.
         axis, reduction: as for :func:`cross_entropy`.
     """

@@ -1,10 +1,9 @@
 """Layers without parameters, declared once for Paddle and PyTorch: activations and losses.
 
 A declaration has the function that a layer calls, and the signature of the layer's class in both vocabularies (Paddle's
-and PyTorch's names). :func:`source`
-writes the source of the class, and :func:`classes` compiles it, so that each class has the signature, docstring and
-module of its vocabulary. Layers with parameters are not declared: the two frameworks initialize, name and check these
-differently.
+and PyTorch's names). :func:`source` writes the source of the class, and :func:`classes` compiles it, so that each class
+has the signature, docstring and module of its vocabulary. Layers with parameters are not declared: the two frameworks
+initialize, name and check these parameters differently.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ class DeclaredLayer:
         return "reduction" in self.paddle
 
     def spelled(self, vocabulary: Vocabulary) -> str:
-        """Return the name and the parameters of its class in one vocabulary."""
+        """Return the name and the parameters of the class in one vocabulary; "" if there is no such class."""
         return self.paddle if vocabulary is PADDLE else self.torch
 
     def inputs_in(self, vocabulary: Vocabulary) -> list[str]:
@@ -268,7 +267,6 @@ _ACTIVATIONS = [
                 ("floats", "floats")),
     _activation("log_sigmoid", "The logarithm of ``1 / (1 + exp(-{x}))``.", f"LogSigmoid({_NAME})", "",
                 ("any", "any"), raises=("TypeError: if ``{x}`` is not a tensor.",)),
-    # Neither framework has an in-place form of these two: their gradients need the values that it would overwrite.
     _activation("log_softmax", "The logarithm of softmax along ``{axis}``.", f"LogSoftmax(axis: int = -1, {_NAME})",
                 "LogSoftmax(dim: int | None = None)", ("floats", "any"),
                 raises=("IndexError: if ``{axis}`` is not a dimension of ``{x}``.",)),

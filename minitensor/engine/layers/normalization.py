@@ -154,7 +154,7 @@ def of_batch(
 
 
 def _normal(x: Any, axes: list[int], epsilon: float) -> Any:
-    """Return ``x`` with mean 0 and variance 1 over ``axes``. The variance is the mean of the squares."""
+    """Return ``x`` with mean 0 and variance 1 over ``axes``. The variance is the mean of the squared deviations."""
     dtype = x._array.dtype
     if dtype in HALVES:  # in float16, squares of 256 and more overflow
         return cast(_normal(cast(x, np.dtype(np.float32)), axes, epsilon), dtype)

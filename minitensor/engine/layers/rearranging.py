@@ -44,6 +44,7 @@ def repeat_interleave(op: str, x: Tensor, repeats: Any, axis: int) -> Tensor:
 
     Raises:
         ValueError: if a number is negative, or if there are several numbers, but not one for each position.
+        IndexError: if ``x`` has no dimensions.
     """
     given = repeats.tolist() if isinstance(repeats, np.ndarray) else repeats
     numbers = (
@@ -135,7 +136,7 @@ def row_norms(difference: Tensor, p: float) -> Tensor:
     largest = FUNCTIONS["max"](size.detach(), last, True)
     total = FUNCTIONS["sum"](FUNCTIONS["where"](FUNCTIONS["equal"](size.detach(), largest), size, 0.0), last)
     known = FUNCTIONS["isfinite"](total)
-    # The first difference is 0 and carries the gradient.
+    # `shift` is 0 if `total` is finite, and it carries the gradient.
     shift = FUNCTIONS["subtract"](total, FUNCTIONS["where"](known, total.detach(), 0.0))
     return FUNCTIONS["where"](known, FUNCTIONS["add"](shift, squeeze(largest, last)), squeeze(largest, last))
 
@@ -182,8 +183,9 @@ def logsumexp(x: Tensor, axis: Any, keepdim: bool) -> Tensor:
 
 
 def diff(op: str, x: Tensor, n: int, axis: int) -> Tensor:
-    """Compute the differences of neighbours along ``axis``, ``n`` times in succession. For bools, a difference is
-    "not equal".
+    """Return the differences of neighbours along ``axis``, taken ``n`` times in succession.
+
+    For bools, a difference is True if the neighbours are not equal.
 
     Raises:
         ValueError: if ``n`` is below 1.

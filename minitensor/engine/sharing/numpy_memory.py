@@ -280,7 +280,7 @@ def _owned_range(array: np.ndarray) -> tuple[int, int]:
         elif isinstance(base, memoryview):
             base = base.obj
         elif isinstance(getattr(base, "base", None), np.ndarray):
-            base = base.base  # an internal class of numpy
+            base = base.base  # `base` is of a class that numpy uses inside `as_strided`
         else:
             with suppress(TypeError, ValueError, BufferError):  # raised for owners whose size is unknown
                 owner = np.frombuffer(base, np.uint8)  # bytes, a bytearray, a mapped file

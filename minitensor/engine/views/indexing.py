@@ -53,9 +53,10 @@ from minitensor.engine.views.parts import INDEX
 
 
 def _plain(index: Any, array: np.ndarray) -> tuple[Any, bool]:
-    """Return an index into ``array`` for numpy, and True if it is advanced.
+    """Return an index into ``array`` for numpy, and a bool: True for an advanced index.
 
-    Tensors and lists become new arrays on the device of ``array``.
+    A tensor with one integer and no dimensions becomes an int. Other tensors, and lists, become new arrays on the
+    device of ``array``.
     """
     if type(index) is int and -sys.maxsize <= index <= sys.maxsize:
         return (index,), False
@@ -232,7 +233,7 @@ def copy_(x: Tensor, other: Any, blocking: bool = True) -> Tensor:
     Raises:
         ValueError: if ``other`` cannot be broadcast to the shape of ``x``; if ``x`` is a leaf that requires a gradient,
             in grad mode.
-        TypeError: if ``other`` is not a tensor, array or number.
+        TypeError: if ``other`` is not a tensor, array, list or number.
     """
     if isinstance(other, Tensor) and isinstance(x, Tensor):
         other = move_to(other, gpu_of(x._array))
@@ -277,7 +278,7 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
 
 
 def _select(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]:
-    """Return the index for numpy, True if it is advanced, the selected elements, and the function that selects them."""
+    """Return the index for numpy, True for an advanced index, the selected elements, and the function that selects."""
     try:
         plain, advanced = _plain(index, x._array)
         pick = Pick(plain) if not advanced else (lambda array: array[plain])

@@ -68,7 +68,7 @@ def _same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None
 
 
 def _viewed(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return a view of ``array`` in another shape; None if that needs a copy, or if a 0-d array would get axes."""
+    """Return a view of ``array`` in another shape; None if that needs a copy, or if only ``shape`` has dimensions."""
     return None if shape and not array.ndim else _same_memory(array, shape)
 
 

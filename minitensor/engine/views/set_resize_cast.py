@@ -71,6 +71,7 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
     Raises:
         ValueError: for a leaf that requires a gradient, in grad mode.
         TypeError: if a tensor cannot have that dtype, or if a gradient is required and the dtype is not floating.
+        RuntimeError: if ``x`` is read-only.
     """
     need_tensor("cast_", x)
     new = dtype_of(dtype)
@@ -103,7 +104,7 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
 
 
 def _cast_leaf(x: Tensor, leaf: Leaf, dtype: DType) -> None:
-    """Make ``x`` a new leaf. ``leaf``, its former node, converts later gradients and passes them on to the new one."""
+    """Make ``x`` a new leaf. The old node ``leaf`` converts later gradients and sends them to the new leaf."""
     successor = new_leaf(x._array.shape)
     if leaf.saved is not None:
         successor.saved = cast(leaf.saved.detach(), dtype.numpy)
@@ -127,7 +128,7 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
         fill_zero: ignored, because added elements are always 0: uninitialized memory would differ from run to run.
 
     Raises:
-        RuntimeError: if ``x`` requires a gradient, because removed or added elements would have none.
+        RuntimeError: if ``x`` requires a gradient, because removed or added elements would have none; or is read-only.
         TypeError: if ``shape`` is not a list of integers, if ``fill_zero`` is not a bool, or if ``x`` is not a tensor.
     """
     need_tensor("resize_", x)
@@ -182,6 +183,7 @@ def set_(
             the view would reach outside the memory of ``source``; if ``source`` is None and another argument is given.
         TypeError: if ``source`` is neither a tensor nor None, or is on another device; or if ``offset`` is not an
             integer.
+        RuntimeError: if ``x`` is read-only.
     """
     need_tensor("set_", x)
     _refuse_read_only(x, "set_")
