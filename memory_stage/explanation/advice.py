@@ -47,7 +47,7 @@ NOTHING = WriteFacts()
 
 
 def advise(row: ReportRow, code: list[str], about: WriteFacts = NOTHING) -> str:
-    """Return a sentence that advises a replacement for the line of a row, or "" if nothing is wrong."""
+    """Return a sentence that advises a replacement for the line of a row, or "" if no rule applies."""
     text = said(_advice_for(row, code, about))
     return respelled(text) if about.package == "paddle" else text
 

@@ -106,7 +106,7 @@ def describe_stale(victims: list[SaveEntry]) -> list[Text]:
 
 
 def view_of(tensor: TensorEntry) -> str:
-    """Return a phrase such as ``a view of b``, or "" if the tensor covers all of its memory."""
+    """Return ``a view of b`` if a tensor ``b`` covers all of the memory and this one does not; otherwise ""."""
     others = [each for each in tensor.group.members.values() if each is not tensor and each.name]
     whole = next((each for each in others if math.prod(each.properties["shape"]) == tensor.storage.length), None)
     if whole is None or math.prod(tensor.properties["shape"]) == tensor.storage.length:

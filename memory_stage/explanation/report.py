@@ -29,7 +29,7 @@ class Report:
         rows: one for each in-place operation and for an error, in the order in which they happened.
         totals: sums over all rows.
         left_out: the number of rows of a long program that are not in ``rows``; the totals count them.
-        cut_short: the reason if the report ends before the program did or cannot report it; otherwise "".
+        cut_short: the reason if the report ends before the program does, or cannot cover the program; otherwise "".
         language: the language of its sentences.
         error: with ``catch=True``, the error that ended the program, without its traceback; otherwise None.
     """

@@ -133,7 +133,7 @@ _WHERE = re.compile(r"`([\w.]+) = paddle\.where\((.*), (-?[\d.]+), \1\)`")
 
 
 def respelled(text: str) -> str:
-    """Return the same sentence with Paddle's names."""
+    """Return a sentence with Paddle's names."""
     for name, ours in _NAMES:
         text = name.sub(ours, text)
     text = _AUGMENTED.sub(lambda m: f"{m[1]}{m[2]}.{_METHODS[m[3]]}({_plain(m[4])})`", text)

@@ -277,7 +277,7 @@ class StepReporter:
         return fit if len(fit) == 1 and fit[0].event["shape"] in (shape, shape[::-1]) else []
 
     def _find_write(self, error: ReportRow) -> None:
-        """Find the write that may have caused an error about a tensor that an unobserved operation saved."""
+        """Describe the write that may have caused an error about a tensor that an unobserved operation saved."""
         shape, now, saved = entry_phrases.versions_in(error.error)
         fit = [
             row

@@ -88,7 +88,7 @@ def sums(totals: Totals) -> list[Text]:
 
 
 def versions(row: ReportRow) -> str:
-    """Return the versions before and after the operation: ``0 -> 1``, or ``1`` if it stayed the same."""
+    """Return the versions before and after the operation: ``0 -> 1``; ``1`` if they are equal; or ""."""
     if row.after is None:
         return ""
     return f"{row.before} -> {row.after}" if row.after != row.before else f"{row.after}"

@@ -43,7 +43,7 @@ class OverwrittenSaves:
     cells: list[Cells] = field(default_factory=list)
 
     def add(self, storage: Storage, savers: list[tuple[Node, int]], patch: Patch | None) -> None:
-        """Add the bytes of ``savers`` that the write overwrote; ``patch`` preserves them, unless it is None."""
+        """Add the tensors at ``savers`` (nodes and positions) that a write overwrote; ``patch`` may preserve them."""
         if patch is not None:
             self.patches[id(patch.storages[0])] = patch.nbytes
         kept, lost = [], []
@@ -60,7 +60,7 @@ class OverwrittenSaves:
         self.stale += [(weakref.ref(node), names, saved) for node, names, saved in _saved_tensors(lost, lost=True)]
 
     def preserved(self, besides: Iterable[int]) -> int:
-        """Return the number of preserved bytes outside ``besides``, the storages that the operation itself keeps."""
+        """Return the number of preserved bytes outside ``besides``, the ids of storages that the operation keeps."""
         own = set(besides)
         return sum(nbytes for storage, nbytes in self.patches.items() if storage not in own)
 
@@ -113,7 +113,7 @@ def _saved_tensors_on(storage: Storage) -> Iterator[tuple[Node, int, Saved]]:
 def unnoticed(storage: Storage, written: Cells) -> list[SavedTensor]:
     """Return the saved tensors in ``written`` cells that backward will read although the bytes have changed.
 
-    The write did not change the version of their storage, so backward considers them unchanged.
+    The write did not change the version of their storage, and backward compares them with no copy.
     """
     found = [
         (node, k)

@@ -407,4 +407,4 @@ def _remaining_part(array: Any, where: tuple[Any, ...]) -> Any:
     where = tuple(each for each in where if np.ndim(each) or getattr(each, "dtype", None) != np.bool_)
     basic = tuple(each if not np.ndim(each) or isinstance(each, slice) else slice(None) for each in where)
     basic = tuple(int(each) if isinstance(each, (np.ndarray, np.integer)) else each for each in basic)
-    return array[basic if Ellipsis in basic else (*basic, ...)]  # an array even if a single number is picked
+    return array[basic if Ellipsis in basic else (*basic, ...)]  # ``...`` makes a single number an array

@@ -123,7 +123,7 @@ def needed(needs: Needs, has_index: bool = False) -> tuple[str, ...]:
 
 
 def reasons(needs: Needs) -> str:
-    """Return the sentences about the reason."""
+    """Return the sentences in ``needs.reasons``, translated, or ""."""
     if not needs.reasons:
         return ""
     return said(sentences(message(REASONS[each.text].text, **_values(each.values)) for each in needs.reasons))

@@ -69,7 +69,7 @@ def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
 
 
 def _trained(variables: dict[str, Any]) -> Iterator[torch.Tensor]:
-    """Yield the parameters and buffers of each module with a parameter that an optimizer updates or has a gradient."""
+    """Yield the parameters that an optimizer updates or that have a gradient, and the buffers of their modules."""
     optimizers = [each for each in variables.values() if isinstance(each, torch.optim.Optimizer)]
     updated = {id(p) for each in optimizers for group in each.param_groups for p in group["params"]}
     for module in [each for each in variables.values() if isinstance(each, torch.nn.Module)]:
@@ -158,7 +158,7 @@ def _values_of_state_dicts(text: ProgramText, statement: ast.stmt) -> Iterator[a
 
 
 def _is_state_dict(expression: ast.expr, method: str = "") -> bool:
-    """Return True for ``net.state_dict()``, or for a method of it, such as ``net.state_dict().items()``."""
+    """Return True for ``net.state_dict()``; with a ``method``, such as "items", for ``net.state_dict().items()``."""
     if method and isinstance(expression, ast.Call) and name_of(expression.func) == method:
         return isinstance(expression.func, ast.Attribute) and _is_state_dict(expression.func.value)
     return not method and isinstance(expression, ast.Call) and name_of(expression.func) == "state_dict"

@@ -14,7 +14,7 @@ from memory_stage.messages import message
 
 
 def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
-    """Yield a fault for each loop that moves a network towards another if both share the memory of parameters."""
+    """Yield a fault for each loop that moves a network towards another if their parameters share memory."""
     text = ProgramText(file)
     for loop in text.statements():
         pair = _paired(loop)
@@ -34,7 +34,7 @@ def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
 def _paired(statement: ast.stmt) -> tuple[str, str] | None:
     """Return ``("target", "net")`` for ``for t, p in zip(target.parameters(), net.parameters())``, or None.
 
-    The body of the loop writes in place into the parameters of the first network, and reads those of the second.
+    The body of the loop writes in place into the parameters of the network returned first, and reads the other's.
     """
     if not isinstance(statement, ast.For) or not isinstance(statement.target, ast.Tuple):
         return None
@@ -50,7 +50,7 @@ def _paired(statement: ast.stmt) -> tuple[str, str] | None:
 
 
 def _writes(body: list[ast.stmt], moved: str, source: str) -> bool:
-    """Return True if a statement writes into one variable in place and reads the other."""
+    """Return True if a statement writes into the variable ``moved`` in place and reads ``source``."""
     for each in body:
         call = each.value if isinstance(each, ast.Expr) else None
         names = [ast.unparse(node) for node in ast.walk(each) if isinstance(node, ast.Name)]

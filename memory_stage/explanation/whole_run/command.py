@@ -175,7 +175,7 @@ class WindowOfFault:
 
     def __init__(self, source: str, file: str, nodes_made: Callable[[], int]) -> None:
         self._run = CountedRun(source, file, nodes_made)
-        self._folder = os.getcwd()  # the program may leave it
+        self._folder = os.getcwd()  # the program may change to another folder
         self._found: tuple[Fault, int] | None = None
 
     def run(self, names: dict[str, Any]) -> None:
@@ -226,6 +226,6 @@ class WindowOfFault:
 
 
 def culprit(fault: Fault) -> ProgramLine:
-    """Return the line at which the stage of a fault opens: the first that overwrites, or else the last one of all."""
+    """Return the line at which the stage of a fault opens: the first that overwrites, or else the last."""
     writing = [each.line for each in fault.evidence if each.is_culprit]
     return writing[0] if writing else fault.evidence[-1].line

@@ -130,7 +130,7 @@ def _appends(text: ProgramText, given: ast.expr) -> list[ast.Call]:
 
 
 def _edits(text: ProgramText, statement: ast.stmt, call: ast.Call, copy: NumberCopy) -> tuple[Edit, ...]:
-    """Return the edits that keep the history; () if ``torch.stack`` cannot replace this call."""
+    """Return the edits that keep the history; () if the call cannot be replaced."""
     given = call.args[0]
     plain = ast.unparse(without_cuts(given))
     options = [ast.unparse(each) for each in call.keywords if each.arg in ("dtype", "device")]

@@ -85,11 +85,13 @@ class Diagnosis:
     def end(
         self, error: BaseException | None, traceback: TracebackType | None, variables: dict[str, Any], file: str
     ) -> None:
-        """Stop watching. Diagnose the error that ended the program, and the graphs that the program still holds.
+        """Stop watching. Diagnose the error that ended the program and the state at the end.
+
+        The state is diagnosed only if there is no error, or if the error is a lack of memory.
 
         Args:
             error: the error, or None.
-            variables: the variables of the program, which are searched for graphs; {} to search none.
+            variables: the variables of the program, which are searched for faults; {} to search none.
         """
         while self._notices:
             self._notices.pop().cancel()

@@ -181,7 +181,7 @@ class Explanation:
         }
 
     def _begin(self) -> None:
-        """Watch this thread, unless a block around this one watches it already."""
+        """Watch this thread, unless a block watches this or another thread already."""
         with self._lock:
             if self._depth and self._thread != threading.get_ident():
                 return
@@ -196,7 +196,7 @@ class Explanation:
     def _end(
         self, error: BaseException | None, traceback: TracebackType | None, variables: dict[str, Any], file: str
     ) -> None:
-        """Stop watching, and diagnose the error that ended the block, if there is one."""
+        """At the end of the outermost block, stop watching, and diagnose its error, if there is one."""
         if self._thread != threading.get_ident() or self._diagnosis is None:
             return
         if self._depth == 1:

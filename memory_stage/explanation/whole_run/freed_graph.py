@@ -225,7 +225,10 @@ def _kept_in_list(names: list[str], place: ProgramLine, border: _Border) -> Faul
 
 
 def _is_refilled(name: str, asking: ProgramLine) -> bool:
-    """Return True if the program appends to a list in the loop around a backward pass, or in another function."""
+    """Return True if the program appends to a list in a loop around a backward pass or in another function.
+
+    If no loop contains the pass, an append anywhere counts.
+    """
     text = ProgramText(asking.file)
     function = text.function_at(asking.number)
     attribute = name.rpartition(".")[2]
@@ -253,7 +256,7 @@ def _kept_for_all(name: str, border: _Border) -> Fault:
 def _loop_states(border: _Border, frame: FrameType) -> list[str]:
     """Return the tensor variables that a loop around the backward pass carries from one iteration to the next.
 
-    If the loop carries several, return those that the line assigns which made the result with the freed graph.
+    If the loop carries several, return those that one line assigns: the line that made the freed graph's result.
     """
     text = ProgramText(border.asking.file)
     variables = {**frame.f_globals, **frame.f_locals}

@@ -148,7 +148,7 @@ def _keeps(statement: ast.stmt, root: str) -> bool:
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         function = statement.value.func
         is_kept = isinstance(function, ast.Attribute) and function.attr in ("append", "extend", "insert", "update")
-        return is_kept and ast.unparse(function.value) == root  # type: ignore[attr-defined]  # just asked
+        return is_kept and ast.unparse(function.value) == root  # type: ignore[attr-defined]  # checked above
     return False
 
 

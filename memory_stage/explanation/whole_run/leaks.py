@@ -85,7 +85,7 @@ def _collector_of(node: ast.AST) -> ast.expr | None:
     if isinstance(node, ast.Assign):
         return node.targets[0]
     is_append = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append"
-    return node.func.value if is_append else None  # type: ignore[attr-defined]  # just asked
+    return node.func.value if is_append else None  # type: ignore[attr-defined]  # checked above
 
 
 def _is_plain(path: ast.AST | None) -> bool:
@@ -115,7 +115,7 @@ def value_at(path: str, variables: dict[str, Any]) -> Any:
 
 
 def _lists(path: str, value: Any, depth: int) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the lists that a variable reaches through attributes and dicts, each with the code that reaches it."""
+    """Yield the lists with enough entries that a variable reaches through attributes and dicts, each with its path."""
     if type(value) is list:
         if len(value) >= FEWEST_ITERATIONS:
             yield path, value

@@ -46,7 +46,7 @@ def shortest(names: list[str]) -> str:
 
 def _reach(name: str, value: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
     try:
-        found = find_tensors(name, value, _Engine(is_tensor), lambda _: "")  # type: ignore[arg-type]  # it calls only these two
+        found = find_tensors(name, value, _Engine(is_tensor), lambda _: "")  # type: ignore[arg-type]  # it has the methods
         yield from ((path, x) for path, x in found if is_tensor(x))
     except Exception:  # an attribute of the program's own class raised
         return

@@ -74,7 +74,7 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
 
 
 def diagnose_silence(watch: WatchedRun, roots: Any, frame: FrameType, known: set[Any]) -> list[Fault]:
-    """Return a fault for each saved tensor that an unversioned write has changed before this backward pass.
+    """Return a fault for each set of saved tensors that the same unversioned writes changed before this pass.
 
     Args:
         known: keys of the faults that were returned before; this call adds the keys of its faults.

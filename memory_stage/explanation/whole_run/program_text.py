@@ -162,7 +162,7 @@ class ProgramText:
                 continue
             for target in each.targets if isinstance(each, ast.Assign) else [each.target]:
                 is_tuple = isinstance(target, ast.Tuple) and isinstance(each.value, ast.Tuple)
-                parts = target.elts if is_tuple else [target]  # type: ignore[attr-defined]  # just asked
+                parts = target.elts if is_tuple else [target]  # type: ignore[attr-defined]  # checked above
                 values = each.value.elts if is_tuple else [each.value]  # type: ignore[attr-defined]
                 pairs = zip(parts, values, strict=False)
                 found += [part for part, value in pairs if isinstance(value, ast.Constant) and value.value is None]
@@ -190,7 +190,7 @@ class ProgramText:
         function, making = self.function_at(line), self.function_at(made[0].lineno)
         names = names_in(made[0].elt) - {loop.target.id}
         if making is not None and making is not function and not names <= {"self"}:
-            return None  # its variables have other values in another function, or none
+            return None  # the other variables may differ in another function
         index = loop.target.id
         return ast.unparse(_Renamed(index, expression.slice).visit(ast.parse(ast.unparse(made[0].elt), mode="eval")))
 

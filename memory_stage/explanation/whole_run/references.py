@@ -33,7 +33,7 @@ class StateDicts:
     def subscribe(self) -> None:
         """Patch the two methods."""
         for name, before in (("state_dict", self._on_taken), ("load_state_dict", self._on_loaded)):
-            self._patches.place(torch.nn.Module, name, functools.partial(_called_after, before))
+            self._patches.place(torch.nn.Module, name, functools.partial(_preceded_by, before))
 
     def unsubscribe(self) -> None:
         """Restore torch's methods, unless the program has patched them since."""
@@ -77,7 +77,7 @@ class StateDicts:
         )
 
 
-def _called_after(before: Callable[..., None], real: Callable[..., Any]) -> Callable[..., Any]:
+def _preceded_by(before: Callable[..., None], real: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method that calls ``before`` with the module, the caller's frame and the arguments, then ``real``."""
 
     @functools.wraps(real)

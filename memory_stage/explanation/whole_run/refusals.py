@@ -159,7 +159,7 @@ def _fix_cast(refused: RefusedStatement) -> list[Fix]:
 def _wrap(
     refused: RefusedStatement, sentence: Text, functions: tuple[str, ...], pattern: str, owner: bool
 ) -> list[Fix]:
-    """Return the fix that wraps a part of the call, if the statement contains only one call of ``functions``.
+    """Return the fix that wraps a part of a call; it has edits only if the statement has one call of ``functions``.
 
     Args:
         owner: True to wrap the object whose method is called, False to wrap the first argument.

@@ -69,7 +69,7 @@ def fix_out(refused: RefusedStatement) -> list[Fix]:
 
 
 def fix_several_views(refused: RefusedStatement) -> list[Fix]:
-    """Replace loops over a tensor, which take all its views in one call, by loops over its indices."""
+    """Replace a loop over a tensor, which takes all views in one call, by one over indices; or write to new memory."""
     import torch
 
     edits = []
@@ -156,7 +156,7 @@ def fix_overlap(refused: RefusedStatement) -> list[Fix]:
 
 
 def fix_hooked_layer(refused: RefusedStatement) -> list[Fix]:
-    """Switch off the in-place write of the layer behind the hook."""
+    """Set ``inplace`` to False in all calls, because one of them made the layer after the hooked one."""
     edits = refused.text.without_keyword("inplace")
     return [refused.fix(message("Let the layer after the hooked one write into new memory."), edits)]
 
@@ -179,7 +179,7 @@ def fix_unrecorded_view(refused: RefusedStatement) -> list[Fix]:
 
 
 def fix_batched_write(refused: RefusedStatement) -> list[Fix]:
-    """Inside vmap, make the target from an argument, so that it has one part for each example."""
+    """Make the target larger: inside vmap from an argument, so that it has one part for each example."""
     import torch
 
     batched = [

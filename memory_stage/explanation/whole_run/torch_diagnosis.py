@@ -67,7 +67,7 @@ class TorchDiagnosis:
         """Return the faults of the state in which the program ended.
 
         Args:
-            variables: the variables of the program, which are searched for graphs.
+            variables: the variables of the program, which are searched for faults.
         """
         found = self._local_leaks.with_local(leaks.diagnose_end(self._graphs, variables, file))
         found += array_faults.diagnose_readonly(self._run.arrays.readonly_writes, self._run.lines)

@@ -186,14 +186,14 @@ class ValueReads:
         for each in self._nodes:
             is_name = isinstance(each, ast.Name) and each.id == function.name
             is_attribute = isinstance(each, ast.Attribute) and each.attr == function.name
-            if (is_name or is_attribute) and isinstance(each.ctx, ast.Load):  # type: ignore[attr-defined]  # just asked
+            if (is_name or is_attribute) and isinstance(each.ctx, ast.Load):  # type: ignore[attr-defined]  # checked above
                 uses.append(each)
         for each in uses:
             parent = self._parents.get(each)
             is_called = isinstance(parent, ast.Call) and parent.func is each
             if not is_called and not is_property:
                 return False
-            if not self._is_harmless(each if is_property else parent):  # type: ignore[arg-type]  # it is called
+            if not self._is_harmless(each if is_property else parent):  # type: ignore[arg-type]  # a call
                 return False
         return bool(uses)
 

@@ -170,7 +170,7 @@ def fix_read(lost: OverwrittenValue) -> Iterator[Fix]:
     if any(isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) for each in ast.walk(value)):
         return  # a comprehension gives the name another value
     changed = copy.copy(statement)
-    changed.value = _Cloned(lost.name).visit(copy.deepcopy(value))  # type: ignore[attr-defined]  # it has one
+    changed.value = _Cloned(lost.name).visit(copy.deepcopy(value))  # type: ignore[attr-defined]  # it has a value
     source = ast.unparse(changed)
     if source == ast.unparse(statement):
         return
@@ -225,7 +225,7 @@ def _is_rebindable(
 
 
 def _returns_in_all(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
-    """Return True if each ``return`` of a layer's method computes its result from an argument."""
+    """Return True if a method has a ``return``, and each computes its result from the argument ``name``."""
     returns = [each for each in ast.walk(function) if isinstance(each, ast.Return)]
     return bool(returns) and all(each.value is not None and name in names_in(each.value) for each in returns)
 
