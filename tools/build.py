@@ -52,15 +52,16 @@ def main() -> None:
 
 
 def is_fresh(book: Path) -> bool:
-    """True if the last build finished and the sources have not changed since."""
+    """True if the last build succeeded and the sources have not changed since."""
     stamp = _stamp(book)
     return stamp.exists() and stamp.read_text() == fingerprint(book)
 
 
 def build(book: Path, *, quiet: bool = False) -> int:
-    """Build the book in folder `book` from scratch, and return the exit status of jupyter-book.
+    """Build the book in folder `book` and its editions from scratch, and return the largest exit status.
 
-    The output of jupyter-book is written to `_build/build.log`. It is also printed, unless `quiet` is True.
+    The output of the English build and of failed editions is written to `_build/build.log`. All output is also printed,
+    unless `quiet` is True.
 
     Raises:
         live.MissingError: if LIVE is 1 and Python for the page cannot be fetched. The previous build is then unchanged.
@@ -191,7 +192,7 @@ def _run(command: list[str], environment: dict[str, str], log: Path, quiet: bool
 
 
 def fingerprint(book: Path) -> str:
-    """Return a hash of the content of all sources."""
+    """Return a hash of the content of all sources, of the version of Python and of the variable LIVE."""
     editions = [f"{settings.parent.name}/**/*" for settings in book.glob("*/book.yml")]
     paths = {path for pattern in (*SOURCES, *editions) for path in book.glob(pattern) if path.is_file()}
     digest = hashlib.sha256(f"{sys.version} {live.is_requested()}".encode())
@@ -210,7 +211,7 @@ def _stamp(book: Path) -> Path:
 
 
 def share_compiled(folder: Path) -> dict[str, str]:
-    """Return environment variables that let many processes share compiled modules; none if they share them already.
+    """Return environment variables that let many processes share compiled modules; {} if processes share them already.
 
     If PYTHONDONTWRITEBYTECODE is set, each process compiles every module that it imports. That takes half a second for
     each page, and two thirds of the time of a test that starts a process. With the returned variables, processes write

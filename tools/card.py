@@ -137,6 +137,7 @@ def add_chapter_cards(pages: Path) -> int:
 
     Raises:
         FileNotFoundError: if there is no Chromium.
+        ModuleNotFoundError: if Playwright is not installed.
     """
     chapters = []
     for path in sorted((pages / "chapters").glob("*.html")):

@@ -246,7 +246,10 @@ def write_notebooks(folder: Path, sheets: list[ExerciseSheet]) -> int:
 
 
 def _last_call(source: str) -> tuple[str, str, str] | None:
-    """Return the call of `check` or `require` that ends a cell: its function, its first argument, and its source."""
+    """Return the call of `check` or `require` that ends a cell: its function, its first argument, and its source.
+
+    Return None if the cell does not end with such a call.
+    """
     if not re.search(r"^(check|require)\(", source, re.MULTILINE):
         return None  # not parsed, because cells without these calls may have commands of IPython
     body = ast.parse(source).body

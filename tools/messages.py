@@ -220,7 +220,10 @@ def outputs() -> Iterator[tuple[Path, bytes]]:
 
 
 def faults(package: Package, code: str) -> Iterator[str]:
-    """Yield a line for each message without a translation, or with one that is fuzzy or has other placeholders."""
+    """Yield a line for each message without a translation, or with one that is fuzzy or has other placeholders.
+
+    Yield another line if the language has several plural forms.
+    """
     catalogue = update(package, code)
     if catalogue.num_plurals > 1:
         yield (

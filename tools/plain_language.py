@@ -277,7 +277,10 @@ def _findings(text: Text) -> Iterator[Finding]:
 
 
 def code_files(where: Path) -> list[Path]:
-    """Return the Python and JavaScript files in a folder, without programs that people typed and generated files."""
+    """Return the Python and JavaScript files in a folder, without programs that people typed and generated files.
+
+    If ``where`` is a file, return only this file.
+    """
     if where.is_file():
         return [where]
     found = [path for suffix in ("py", "js", "mjs") for path in where.rglob(f"*.{suffix}")]
@@ -350,7 +353,7 @@ def main(arguments: list[str]) -> int:
         "paths", nargs="*", type=Path, help="files or folders to read against the target (the packages)"
     )
     parser.add_argument("--figures", action="store_true", help="print the figures of each package and of the chapters")
-    parser.add_argument("--tighten", action="store_true", help="lower the limits to the figures of today")
+    parser.add_argument("--tighten", action="store_true", help="tighten the limits to the figures of today")
     chosen = parser.parse_args(arguments)
     if chosen.tighten:
         tighten()

@@ -89,9 +89,9 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 def open_server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
-    """Return a server of `folder` on `port` or one of the next TRIES ports; otherwise the system chooses a port.
+    """Return a server of `folder` on the first free one of the TRIES ports from `port` on.
 
-    With port 0, the system always chooses.
+    If none is free, or if `port` is 0, the system chooses a port.
     """
     handler = partial(Handler, directory=str(folder))
     for candidate in range(port, port + TRIES):
