@@ -1,10 +1,10 @@
 """Measure how long Python in the page takes to give its first answer: ``python -m benchmarks.live_page``.
 
-It is compared with a bare Pyodide with numpy. Every round measures both, and they take turns to be first. Each loads
-its files from this machine into a worker of a fresh window of headless Chromium. The answer of the book's Python is a
-recorded stage of five lines, and that of the bare Pyodide is a sum in numpy. The output has the seconds, the ratio of
-the seconds (median, lowest and highest of the rounds), and the compressed bytes that a server sends, with their ratio.
-``--record`` also writes ``facts/live-page.json``.
+The time is compared with that of a bare Pyodide with numpy. Every round measures both, and they take turns to be first.
+Each loads its files from this machine into a worker of a fresh window of headless Chromium. The answer of the book's
+Python is a recorded stage of five lines, and that of the bare Pyodide is a sum in numpy. The output has the seconds,
+the ratio of the seconds (median, lowest and highest of the rounds), and the compressed bytes that a server sends, with
+their ratio. ``--record`` also writes ``facts/live-page.json``.
 
 This needs playwright, a Chromium and the files that `tools/live.py` fetches. If one is missing, a message names it.
 """
@@ -146,7 +146,8 @@ def _spread(ratios: list[float]) -> dict[str, float]:
 
 def table(figures: dict[str, Any]) -> str:
     """Return the figures as text."""
-    lines = [f"Python in the page, Chromium {figures['chromium']}: seconds from the click, medians"]
+    lines = [f"Python in the page, Chromium {figures['chromium']}: seconds from the start of the worker, medians"]
+    lines.append(f"  {'':18}{'the book':>8}{'bare':>8}")
     for moment in ("Python ready", "wheels unpacked", "first answer"):
         both = (statistics.median(each[moment] for each in figures["seconds"][name]) for name in ("ours", "bare"))
         lines.append(f"  {moment:18}" + "".join(f"{each:8.2f}" for each in both))

@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 RESULT = Path("_build/bench/memory_costs.json")
 
 #: The limits in the table: nanoseconds that devices may add to an operation that allocates, and to one that does not.
-BARS = {"allocates": 60, "in place or a view": 20}
+LIMITS = {"allocates": 60, "in place or a view": 20}
 #: Cases that allocate a storage, for the result or for the copy that ``sin_`` saves.
 ALLOCATING = ("add", "add, recording", "sin_, recording")
 
@@ -102,7 +102,7 @@ COUNTERS_AND_EVENTS: Cuts = {
 
 
 def engines(folder: Path, revision: str | None) -> dict[str, Path]:
-    """Copy each engine and these benchmarks into a folder, and map a description of each engine to its folder."""
+    """Copy each engine with these benchmarks into a subfolder of ``folder``. Return the subfolders by engine."""
     folders = {"with": folder / "with", "no devices": folder / "no_devices", "bare": folder / "bare"}
     for path in folders.values():
         shutil.copytree(ROOT / "minitensor", path / "minitensor", ignore=shutil.ignore_patterns("__pycache__"))
@@ -135,7 +135,7 @@ def cut_out(folder: Path, cuts: Cuts) -> None:
 
 
 def fastest(folders: dict[str, Path], rounds: int) -> dict[str, dict[str, float]]:
-    """Return the seconds of each case for each engine."""
+    """Return the fewest seconds of each case of all rounds, for each engine."""
     found: dict[str, dict[str, float]] = {name: {} for name in folders}
     for done in range(rounds):
         for name, path in folders.items():
@@ -164,12 +164,12 @@ def with_listeners() -> dict[str, dict[str, float]]:
 def table(found: dict[str, dict[str, float]], watched: dict[str, dict[str, float]]) -> str:
     """Return the figures as text, in nanoseconds."""
     older = [name for name in found if name not in ("with", "no devices", "bare")]
-    heads = ["now", "devices", "bar", "counters", *(f"over {name}" for name in older), *watched]
+    heads = ["now", "devices", "limit", "counters", *(f"over {name}" for name in older), *watched]
     lines = [" " * 22 + "".join(f"{head:>14}" for head in heads)]
     for case in CASES:
         ours, undevised, bare = (found[name][case.name] * 1e9 for name in ("with", "no devices", "bare"))
-        bar = BARS["allocates" if case.name in ALLOCATING else "in place or a view"]
-        line = f"{case.name:22}{ours:14.0f}{ours - undevised:+14.0f}{bar:14}{undevised - bare:+14.0f}"
+        limit = LIMITS["allocates" if case.name in ALLOCATING else "in place or a view"]
+        line = f"{case.name:22}{ours:14.0f}{ours - undevised:+14.0f}{limit:14}{undevised - bare:+14.0f}"
         line += "".join(f"{ours - found[name][case.name] * 1e9:+14.0f}" for name in older)
         lines.append(line + "".join(f"{each[case.name] * 1e9:14.0f}" for each in watched.values()))
     return "\n".join(lines)

@@ -44,7 +44,11 @@ class Library:
 
 
 def installed() -> dict[str, Library]:
-    """Return minitensor, numpy and every installed peer."""
+    """Return minitensor, numpy and every installed peer.
+
+    Raises:
+        SystemExit: if a variable names an interpreter that does not run or that lacks the peer.
+    """
     found = {
         name: Library(name, sys.executable, _versions(sys.executable, "numpy")) for name in ("minitensor", "numpy")
     }

@@ -21,7 +21,10 @@ _SCALES = {
 
 
 def shown(value: float, unit: str) -> str:
-    """Return a figure as text with three digits in a suitable unit, for example ``1.27 us``."""
+    """Return a figure as text: seconds and bytes with three digits in a suitable unit, such as ``1.27 us``.
+
+    A figure in any other unit becomes a number without a unit.
+    """
     if unit not in _SCALES:
         return f"{value:g}"
     if value == 0 or (unit == "bytes" and value < 0.005):
@@ -32,7 +35,7 @@ def shown(value: float, unit: str) -> str:
 
 
 def text(title: str, lines: Iterable[Line | Fit], failures: Mapping[str, str]) -> str:
-    """Return the rows of a subject as text."""
+    """Return the rows of a subject as text, with a line for each library that did not run."""
     lines = list(lines)
     width = max([len(line.name) for line in lines], default=0) + 2
     written = [title]

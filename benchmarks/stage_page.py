@@ -150,8 +150,8 @@ def _answers(browser: Any, address: str) -> tuple[dict[str, list[float]], dict[s
     host = page.locator("memory-stage")
     found: dict[str, list[float]] = {}
     work: dict[str, float] = {}
-    searches = ("a step", ".time .next", ["ArrowRight"]), ("end to end", ".time .next", ["End", "Home"])
-    for name, where, keys in (*searches, ("a search", "[type=search]", ["Enter"])):
+    moves = ("a step", ".time .next", ["ArrowRight"]), ("end to end", ".time .next", ["End", "Home"])
+    for name, where, keys in (*moves, ("a search", "[type=search]", ["Enter"])):
         host.locator(where).focus()
         if name == "a search":
             page.keyboard.type("storage 1")

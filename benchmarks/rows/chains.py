@@ -1,6 +1,7 @@
 """Chains of 100 operations on 3x4 float32, forward and backward; a write to a part; 200 writes to rows.
 
-Each function builds a chain from the leaf ``g``, sums it, runs backward, and frees everything including the gradient.
+Each program builds a chain from a leaf (``g`` or ``big``), sums the result, runs backward, and frees everything,
+including the gradient.
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ from benchmarks.timing import QUICK
 
 TITLE = "training steps with the garbage collector off"
 
-#: The number of steps in a run, and the largest number of runs.
-STEPS = {"views": 500, "mlp": 150, "mlp with layers": 150, "cnn": 40}
+#: The number of steps in a run of each program, and the largest number of runs.
+STEPS_IN_A_RUN = {"views": 500, "mlp": 150, "mlp with layers": 150, "cnn": 40}
 RUNS = 20
 if QUICK:
-    STEPS, RUNS = dict.fromkeys(STEPS, 5), 2
+    STEPS_IN_A_RUN, RUNS = dict.fromkeys(STEPS_IN_A_RUN, 5), 2
 ROUNDS = 1
 
 #: The bytes of Python's smallest object. If a step leaves fewer bytes, it leaves no object.
@@ -54,7 +54,7 @@ def minitensor() -> dict[str, float]:
     figures: dict[str, float] = {}
     tracemalloc.start()
     for name, program in programs.items():
-        figures |= {f"{name}, {what}": figure for what, figure in growth(program, STEPS[name]).items()}
+        figures |= {f"{name}, {what}": figure for what, figure in growth(program, STEPS_IN_A_RUN[name]).items()}
     tracemalloc.stop()
     return figures
 
@@ -90,7 +90,7 @@ FIGURES = {"minitensor": minitensor}
 
 ROWS = [
     row
-    for name in STEPS
+    for name in STEPS_IN_A_RUN
     for row in (
         Limit(f"{name}, tensor bytes a step", "bytes", most=0),
         Limit(f"{name}, bytes a step", "bytes", most=LEAST_OBJECT),
