@@ -1,6 +1,7 @@
 """Events that an engine emits to the recorder.
 
-An engine emits each event immediately, in the thread that caused it. ``op`` is the name by which users call the
+An engine emits each event immediately, in the thread that caused it; only PyTorch's nodes on a GPU are reported at the
+end of backward. ``op`` is the name by which users call the
 operation (``add_``). A call that the program makes is one operation. A gradient has these members of a numpy
 array: ``shape``, ``ndim``, ``size``, indices, ``item()`` and ``tolist()``.
 """
@@ -33,7 +34,7 @@ class Alloc(NamedTuple):
 class Free(NamedTuple):
     """A storage is about to be freed. ``Engine.freed`` returns the bytes that its meter has subtracted by then.
 
-    While it handles this event, the recorder calls only ``Engine.key``, ``Engine.freed`` and ``Engine.freed_on_gpu``
+    While the recorder handles this event, it calls only ``Engine.key``, ``Engine.freed`` and ``Engine.freed_on_gpu``
     with the storage.
     """
 

@@ -58,7 +58,7 @@ class Subscriptions:
         for each in reversed(self._each):
             each.close()
         self._router.forget(self)
-        self._emit = ignore  # the listener refers to a recorder, which refers to this object
+        self._emit = ignore  # breaks a cycle: listener, recorder, this object
 
     def add(self, engine: Engine) -> None:
         """Subscribe the listener to a further engine."""

@@ -153,7 +153,7 @@ class PaddlePatches:
         yield from self._functions(paddle.autograd.py_layer)
 
     def _functions(self, module: Any) -> Iterator[tuple[PatchedAttribute, Any]]:
-        """Yield the methods through which a ``PyLayer`` is called."""
+        """Yield the patches of ``PyLayer``, its context and its backward."""
         apply = _wrapper("apply", _apply_of_class(module.PyLayer), self._runners.functions)
         yield PatchedAttribute(module.PyLayer, "apply", vars(module.PyLayer).get("apply", _ABSENT)), classmethod(apply)
         context = module.PyLayerContext
@@ -167,7 +167,7 @@ class PaddlePatches:
         for owner in (paddle, paddle.nn.functional, paddle.linalg, paddle.Tensor):
             for name, value in list(vars(owner).items()):
                 if isinstance(value, types.FunctionType) and name not in _NO_OPERATIONS and _is_whole(value):
-                    yield PatchedAttribute(owner, name, value), _wrapper(_caller_of(name), value, self._runners.whole)
+                    yield PatchedAttribute(owner, name, value), _wrapper(_op_name(name), value, self._runners.whole)
         for owner in (paddle, paddle.jit):
             if "to_static" in vars(owner):
                 yield (
@@ -202,7 +202,7 @@ def _apply_of_class(owner: Any) -> Callable[..., Any]:
     return apply
 
 
-def _caller_of(name: str) -> str:
+def _op_name(name: str) -> str:
     return {"__neg__": "neg", "__getitem__": "getitem", "__setitem__": "setitem"}.get(name, name)
 
 

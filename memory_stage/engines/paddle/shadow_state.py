@@ -103,7 +103,7 @@ class ShadowState:
     def _add_storage(self, storage: PaddleStorage) -> None:
         storage.on_freed = self._on_freed
         self.registered += storage.counted
-        # The storage may have been one of the unregistered storages.
+        # Until now, ``others`` may have contained these bytes.
         self.others = min(self.others, self.meter() - self.registered)
         self.emit(events.Alloc(storage))
 

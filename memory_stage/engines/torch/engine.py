@@ -82,7 +82,7 @@ class TorchSubscription:
         self._mode.is_open = False
         if self._bystander is not None:
             self._bystander.note = None
-        self._emit = self._mode.emit = ignore  # the listener refers to the recorder, which refers to this object
+        self._emit = self._mode.emit = ignore  # breaks a cycle: listener, recorder, this object
         if self._backward is not None and self._patches is not None:
             self._backward.restore()
             self._patches.restore()

@@ -48,7 +48,7 @@ class ArgumentState(NamedTuple):
 
     x: torch.Tensor
     version: int
-    bits: np.ndarray | None  # a copy of its elements, if the call may overwrite memory without incrementing a version
+    bits: np.ndarray | None  # a copy of the elements, if the call may overwrite memory without incrementing a version
 
 
 class Mode(TorchFunctionMode):
@@ -172,7 +172,7 @@ class Mode(TorchFunctionMode):
                 registry.record(x)
                 self.emit(events.Discovery(x))
             elif registry.current_counter(x).version != x._version:
-                self.emit(events.Discovery(x))  # a call that was not observed has written it
+                self.emit(events.Discovery(x))  # an unobserved call has written ``x``
             if x.requires_grad:
                 self.nodes.of(x)
             given[id(x)] = ArgumentState(x, x._version, bits_of(x) if call.is_uncounted else None)

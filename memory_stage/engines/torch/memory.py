@@ -157,7 +157,7 @@ class Memory:
 class Counter:
     """A separate version counter on a storage, for ``x.data``, for a tensor after ``set_``, or for one from DLPack.
 
-    If torch imported the memory from another library, it has a second object for the storage. ``end`` is a weak
+    If torch imported the memory from another library, torch has a second object for the storage. ``end`` is a weak
     reference to that object. Its callback runs when the object is freed.
     """
 

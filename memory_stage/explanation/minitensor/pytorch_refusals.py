@@ -200,7 +200,7 @@ class PytorchRefusals:
 
 
 def _saves_its(entry: _Entry) -> Message:
-    """Say that PyTorch's function saves the tensor of an entry, which a write has overwritten."""
+    """Say that PyTorch's function saves the overwritten tensor of an entry."""
     function, line = f"`{SAVES[entry.name].name}`", entry.line.line
     if entry.what == "input":
         return message(

@@ -213,7 +213,10 @@ class ProgramText:
         return self.wrapped(expression, source.replace("{", "{{").replace("}", "}}"))
 
     def without_keyword(self, keyword: str, *functions: str) -> tuple[Edit, ...]:
-        """Return the edits that set ``keyword=True`` to False in calls of ``functions``, or in all calls."""
+        """Return the edits that set ``keyword=True`` to False in all calls, or only in those of ``functions``.
+
+        The layer of a function counts, too: ``ReLU`` for ``relu``.
+        """
         edits: dict[int, str] = {}
         for call in [each for each in self.nodes() if isinstance(each, ast.Call)]:
             name = name_of(call.func)

@@ -12,7 +12,7 @@ from memory_stage.explanation.whole_run.program_text import name_of, names_in, p
 from memory_stage.explanation.whole_run.refused_statement import RefusedStatement
 from memory_stage.messages import message
 
-#: Operations that ignore the old numbers: on a leaf they initialize it.
+#: Operations that ignore the old numbers, so that they may initialize a leaf.
 _INITIALIZING = re.compile(r"\.(uniform|normal|fill|zero|copy|exponential|set_value|trunc_normal|random|bernoulli)_?\(")
 
 

@@ -1,4 +1,4 @@
-"""Sentences about a backward pass through a freed graph, and about a state that carries it, for every framework."""
+"""Sentences about a backward pass through a freed graph, and a state that carries the graph, for every framework."""
 
 from __future__ import annotations
 

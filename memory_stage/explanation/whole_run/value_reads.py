@@ -199,7 +199,7 @@ class ValueReads:
 
 
 def _is_report(parent: ast.AST, node: ast.AST) -> bool:
-    """Return True if an expression turns a part of it into text, a condition, an index or a number."""
+    """Return True if an expression turns the part ``node`` into text, a condition, an index or a number."""
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod) and node is parent.right:
         return isinstance(parent.left, (ast.Constant, ast.JoinedStr))
     if isinstance(parent, ast.Attribute):

@@ -157,7 +157,7 @@ def _inside_an_expression(
 
 
 def fix_read(lost: OverwrittenValue) -> Iterator[Fix]:
-    """Yield the fix that lets the saving operation read a copy, if it saved an input that its line names."""
+    """Yield the fix that lets the saving line read a copy, if only that line saved the tensor and the line names it."""
     if lost.is_result or not lost.is_saved_once or not lost.name.isidentifier():
         return
     text = ProgramText(lost.saved_in.file)
