@@ -173,6 +173,7 @@ def save(path: str | os.PathLike[str], shown: Stage | None = None) -> None:
     An existing file is overwritten. Any browser can open the file without a server.
 
     Raises:
+        TypeError: if ``shown`` is not a Stage.
         ValueError: if there is no stage yet.
     """
     if shown is None and _last is None:
@@ -248,7 +249,7 @@ def run_and_release(source: str, namespace: dict[str, Any], **settings: Any) -> 
     """Record a run as :func:`run` does, and drop the error's traceback, which would keep the program's tensors alive.
 
     Raises:
-        KeyboardInterrupt: if the run is interrupted. The remaining variants do not run then.
+        KeyboardInterrupt: if the run is interrupted, so that ``compare`` runs no further variant.
     """
     done = run(source, namespace, **settings)
     error = done.error
@@ -263,7 +264,7 @@ def run_and_release(source: str, namespace: dict[str, Any], **settings: Any) -> 
 def run_variant(
     source: str, namespace: dict[str, Any], *, policy: str | None, **settings: Any
 ) -> recording.RecordedRun:
-    """Run one of several variants. All of them start with the same policy and the same random numbers."""
+    """Run one of several variants, under the current policy if ``policy`` is None. Restore the random generators."""
     engine = Router()
     with engine.same_random_numbers():
         return run_and_release(source, namespace, policy=policy or engine.current_policy(), engine=engine, **settings)
@@ -286,15 +287,16 @@ def record(
 
     Args:
         source: the program; common indentation is removed.
-        namespace: the program's global names; by default a new dict, which contains ``mt`` if minitensor is installed.
+        namespace: the program's global names, to which ``mt`` is added if minitensor is installed; by default a new
+            dict.
         title: the name of the stage for a screen reader and in print.
         ask: a question to think about before stepping.
         ignore: names that the stage leaves out.
         policy: the in-place policy during the run; by default the current one.
         steps: the largest number of steps to record. After that the program continues unrecorded.
-        key: the step, counted from 1, that the stage shows first and in print. By default it is the first step
-            at which a write makes a saved tensor stale, is refused, or changes another name's values; otherwise the
-            last write.
+        key: the step, counted from 1, that the stage shows first and in print. By default it is the first step in
+            which an error is raised, or a write makes a saved tensor stale or changes another name's values; otherwise
+            the last write.
         depth: how much the picture shows at first: ``"memory"``, ``"tensors"`` or ``"history"``; by default the depth
             that :func:`set_depth` has set, or everything.
         language: the language of the sentences and of the words around the picture, ``"en"`` or ``"zh"``; by default
@@ -358,7 +360,7 @@ def compare(
     restored at the end.
 
     The verdict on a variant sums up the report of its in-place operations, such as "copies 8 bytes" or "refused".
-    Without in-place operations it names the variables that share memory.
+    Without in-place operations it says if two variables share a tensor or a storage.
 
     Args:
         programs: label -> program; or one program, which is run under each of ``policies``.
@@ -462,7 +464,8 @@ def explain(
         ImportError: without a function, if neither PyTorch nor Paddle is installed.
         TypeError: if there are arguments and no function.
         ValueError: if there is no such language.
-        Any error of the program, unless ``catch`` is True. The attribute ``explained`` of the error is the report.
+        Any error of the program; if ``catch`` is True, only an error that is no ``Exception``, such as SystemExit. The
+            attribute ``explained`` of the error is the report.
     """
     if function is None:
         if args or kwargs or catch:

@@ -52,6 +52,7 @@ def show(
         opens: the event to show first, counted from 1, or from the end if negative; by default the last.
 
     Raises:
+        IndexError: if there is no event ``opens``.
         TypeError: if ``source`` contains something other than memory events.
         ValueError: if there are no events or more than 1,500, or if they do not match the allocator's current state.
     """

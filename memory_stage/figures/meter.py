@@ -1,6 +1,6 @@
 """The memory meter: the bytes in use on a device, updated in a notebook after every cell.
 
-    from book_kit import meter
+    from memory_stage.figures import meter
     meter.show()                 # the device on which new tensors are made
     meter.show("gpu:sim")
 

@@ -1,10 +1,10 @@
 """Figures for paper, drawn with matplotlib in the style of the stage: the timeline of bytes, and bars.
 
-    figure = figures.timeline({"normal": log, "in place": other})
+    figure = paper.timeline({"normal": log, "in place": other})
     figure.savefig("peak.pdf")
 
-The colours are those of the stage. Every colour has a hatch, so that a figure is readable without colour and in print.
-No function opens a window or changes matplotlib's settings.
+Every colour has a hatch, so that a figure is readable without colour. No function opens a window or changes
+matplotlib's settings.
 """
 
 from __future__ import annotations

@@ -368,7 +368,7 @@ class Law:
 
 
 def learn(label: str, program: Program, policy: str | None, run_at: Sequence[int]) -> Law:
-    """Run a program at three small sizes, compute its law, and check the law at a fourth size.
+    """Run a program at three small sizes, compute its law, and check the law at a third batch and a fourth size.
 
     Args:
         label: the program's name, which errors mention.

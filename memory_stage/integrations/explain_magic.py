@@ -79,10 +79,10 @@ class ExplainMagic(Magics):
                 for code in parts:
                     exec(code, names)
         finally:
-            has_listened = listener is not None and bool(explanation is None or listener.report.totals.operations)
-            if listener is not None and has_listened:
+            shows_listener = listener is not None and bool(explanation is None or listener.report.totals.operations)
+            if listener is not None and shows_listener:
                 display(listener.report)
-            if explanation is not None and (explanation.faults or not has_listened):
+            if explanation is not None and (explanation.faults or not shows_listener):
                 display(ShownExplanation(explanation, with_harmless))
 
     def _compiled(self, source: str) -> list[Any]:

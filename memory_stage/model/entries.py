@@ -159,7 +159,7 @@ class NodeEntry:
     partial: bool = False  # True if the node's value covers only a part of its group's memory
     # True for the node of one result of a layer's call that returned several. The call's node is drawn in place of the
     # first result's node.
-    represents_call: bool = False
+    is_result_of_call: bool = False
     # True for the node of such a call. No tensor has the value of this node, because each result has a separate node.
     inner: bool = False
     arrived: Any = None  # the sum of the gradients so far, as nested lists of numbers; None if they are too long

@@ -85,7 +85,7 @@ class Graph:
         """Add the node of one result of a layer's call. The call's node is drawn instead of the first result's node."""
         first = call.state is self.state_of(entry)
         added = self.add_node(node, entry, None if first else self._engine.name(node), call.reads, line=call.line)
-        added.represents_call = True
+        added.is_result_of_call = True
 
     def _set_state(self, node: NodeEntry, state: StateEntry) -> None:
         """Set the state of a leaf after an unrecorded write or a move to another storage."""
@@ -192,7 +192,7 @@ class Graph:
         return state
 
     def _state_before(self, entry: TensorEntry) -> StateEntry | None:
-        """Return the earlier state of a tensor's node, if an unrecorded write has changed its memory since then."""
+        """Return the state of a tensor's node, if an unrecorded write has changed the tensor's memory since then."""
         x = entry.ref()
         node = self.entry_of(self._engine.node(x) if x is not None else None)
         if node is None or node.state.dropped or node.state.group is not entry.group:
@@ -264,7 +264,7 @@ class Graph:
         return added
 
     def add_reads(self, node: Node, old: StateEntry | None, entry: TensorEntry) -> None:
-        """Add the node of a view that the engine updated for a write. The view's tensor never had this node's value."""
+        """Add those parents of ``node`` that the engine made for a write: they read views of ``old``."""
         for parent in self._engine.parents(node):
             known = parent is None or self.entry_of(parent) is not None
             if not known and self._engine.role(parent) is Role.READ and old is not None:

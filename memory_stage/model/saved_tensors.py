@@ -98,7 +98,7 @@ class SavedTensors:
     def add_overwrite(
         self, storage: Storage, savers: list[tuple[Node, int, SaveEntry | None]], patch: PreservedBytes | None
     ) -> None:
-        """Record that the running write overwrites saved bytes of ``storage``. One write may call this several times.
+        """Record that the running write overwrites saved bytes of ``storage``.
 
         Args:
             savers: for each overwritten saved tensor, its node, its position there, and its entry or None.
@@ -175,10 +175,11 @@ class SavedTensors:
             self._journal.events.append({"do": "stale", "ids": ids, "lost": True, "unnoticed": True})
 
     def judge(self, storage: StorageEntry, preserves: bool) -> tuple[list[SaveEntry], list[SaveEntry]]:
-        """Return the saved tensors that a write to ``storage`` made stale, and those whose cells it did not cover.
+        """Record and return the saved tensors that a write to ``storage`` made stale. Also return those that it spared.
 
         Args:
-            preserves: True under the policy that copies saved bytes before a write. Otherwise the second list is empty.
+            preserves: True under the policy that copies saved bytes before a write: the second list then has the valid
+                saved tensors whose cells the write did not cover. Otherwise it is empty.
         """
         stale: list[SaveEntry] = []
         spared: list[SaveEntry] = []

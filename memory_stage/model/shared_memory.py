@@ -44,7 +44,7 @@ class SharedMemory:
             self._end = None
 
     def copy(self, storage: Storage, shown: set[int] | None = None) -> None:
-        """Copy ``storage``; of a large storage, copy only the cells with the indexes ``shown``."""
+        """Copy ``storage``; of a large storage, copy only the cells ``shown``, by default the first and the last."""
         flat = self._engine.bits(storage)
         if flat is None:
             return

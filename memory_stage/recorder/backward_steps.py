@@ -80,7 +80,7 @@ def record_hook(
 def record_visit(
     ledger: Ledger, node: Node, gradient: np.ndarray, sent: Sequence[tuple[Node, np.ndarray]] | None
 ) -> None:
-    """Record that the backward function of ``node`` has run, and the gradients that it ``sent``; None if unknown."""
+    """Record that the backward function of ``node`` has run and passed on ``sent``, which is None if unknown."""
     passed = next((fact for fact in reversed(ledger.journal.facts) if type(fact) is changes.Passed), None)
     if passed is None:  # the backward function is code of the program, whose statements were recorded as steps
         passed = changes.Passed(ledger.graph.entry_of(node), ledger.engine.name(node), "", [])
@@ -157,11 +157,14 @@ def _is_for_whole_state(role: Role, value: NodeEntry) -> bool:
     """True if the gradient of a node belongs to the whole memory of its group, and not only to one view."""
     if value.inner:
         return False  # it contains the gradients of all results, one after the other
-    return bool(value.drawn and not value.partial) or value.represents_call or role in (Role.LEAF, Role.WRITE)
+    return bool(value.drawn and not value.partial) or value.is_result_of_call or role in (Role.LEAF, Role.WRITE)
 
 
 def _sum(ledger: Ledger, value: NodeEntry | None, part: np.ndarray) -> str:
-    """Return the text of the sum of all gradients that have arrived at a node so far, including this one."""
+    """Return the text of the sum of all gradients that have arrived at a node so far, including ``part``.
+
+    A long ``part`` is not added to others.
+    """
     if value is None or part.size > MOST_SUMMED:
         return cells.gradient_text(part)
     part = ledger.engine.elements(part)

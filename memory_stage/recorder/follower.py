@@ -42,7 +42,7 @@ class Follower:
             storages.meters.update(storages.bytes_of_others_freed)
         if isinstance(event, events.Free):
             if not storages.is_registered(event.storage):
-                # recorded now, because the garbage collector may free other storages at any time
+                # Its statement is not located, because the garbage collector may free such a storage at any time.
                 self._ledger.free(event.storage)
                 return
             self._steps.being_freed = self._engine.freed(event.storage)  # a step that ends now still counts its bytes

@@ -1,4 +1,4 @@
-"""Insert hooks into a program: before every statement, at the end of every function, and around returned values.
+"""Insert hooks into a program: at statements, functions, iterations and handlers, and around results.
 
 A hook is a call of a method of :data:`HOOK`, which is a constant of the code object: no name is added to the program's
 globals or to ``builtins``. Without a listener it has no effect. Lines, tracebacks and the meaning of the program stay
@@ -94,7 +94,7 @@ class Hooks:
         return index, self._inside(node, index, "")
 
     def module(self, tree: ast.Module) -> ast.Module:
-        """Return a module with hooks inside its functions only."""
+        """Return a module with hooks inside its top-level statements, and none before them."""
         return ast.Module([part for node in tree.body for part in self.top(node)[1]], tree.type_ignores)
 
     def _register(self, node: ast.stmt, function: str, loops: tuple[int, ...] = (), kind: str = "") -> int:
@@ -207,7 +207,7 @@ _ASYNC = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC
 
 
 def functions_in(code: CodeType) -> Iterator[CodeType]:
-    """Yield the code objects of the functions that are defined in ``code``, at any depth."""
+    """Yield the code objects of functions defined with ``def``, not ``async def``, in ``code`` at any depth."""
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             flags = constant.co_flags
@@ -233,7 +233,7 @@ def position(code: CodeType) -> tuple[str, str, int, tuple[str, ...]]:
 
 
 def hooked_twin(code: CodeType) -> tuple[CodeType, Hooks] | None:
-    """Return the code object with hooks for a function that is defined elsewhere; None if its source is unknown."""
+    """Return a function's code object with hooks, and these hooks; None if its source cannot be found or compiled."""
     source = "".join(linecache.getlines(code.co_filename))
     # The cell that defines the function may use ``await`` at its top level, and a future statement.
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | code.co_flags & FUTURE

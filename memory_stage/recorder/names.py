@@ -100,7 +100,7 @@ class Names:
             for name in self._program:
                 if name in self.namespace:
                     self._find(found, name)
-            # The loop above may have registered a tensor on the memory of a numpy array.
+            # An array is registered only if a tensor uses its memory. The loop above may have registered that tensor.
             for name in self._program:
                 if name not in found and isinstance(self.namespace.get(name), np.ndarray):
                     self._find(found, name)
@@ -138,7 +138,7 @@ class Names:
         return entry.names[0] if entry is not None and entry.names else ""
 
     def _locals_of(self, frame: FrameType) -> dict[str, TensorEntry]:
-        """Return the local variables that are tensors, or that are lists, tuples or dicts with tensors."""
+        """Return the tensors and arrays in local variables and in their lists, tuples and dicts, by name."""
         found = {}
         for name, value in local_variables(frame).items():
             if isinstance(value, (np.ndarray, list, tuple, dict)) or self.ledger.engine.is_tensor(value):
@@ -218,7 +218,7 @@ class Names:
             self.shared = "storage" if len({entry.storage.root for entry in plain}) < len(plain) else ""
 
     def verdict(self, failed: bool) -> Text | None:
-        """Return the outcome in a few words; None if a name refers to a gradient, or if no name refers to a tensor."""
+        """Return the outcome in a few words; None if a name refers to a gradient, or if no tensor has had a name."""
         if failed:
             return message("refused")
         gradients = [name for name, (_, kind) in self.bound.items() if kind == "grad"]

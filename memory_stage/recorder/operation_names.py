@@ -123,7 +123,7 @@ def _position(node: Any) -> tuple[int, int, int, int]:
 
 
 def _text(node: ast.AST) -> str:
-    """Return the name of a call, or the text of an index or attribute; an empty string for an operator."""
+    """Return the name of a call, or the text of an index or attribute, shortened if it is long; else ""."""
     if isinstance(node, ast.Call):
         return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if not isinstance(node, (ast.Attribute, ast.Subscript)):

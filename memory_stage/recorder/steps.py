@@ -107,7 +107,7 @@ class Steps:
     def start(self) -> None:
         """Begin the recording."""
         self.active = True
-        self.ledger.storages.meters.begin()  # from now on the engine emits an event for each freed storage
+        self.ledger.storages.meters.begin()  # here, because only storages that are freed later have events
         self._reserved_before = self.ledger.storages.meters.reading()["reserved"]
 
     def begin(self, statement: Statement) -> None:

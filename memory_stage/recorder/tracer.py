@@ -88,7 +88,7 @@ class Tracer:
     # ---------- hooks ----------
 
     def reach(self, index: int, moment: str, frame: FrameType) -> None:
-        """Finish the statement before a hook in the same frame, and begin the statement that the hook belongs to."""
+        """Record that ``frame`` has reached a hook: a call, a caught error, an iteration, or the next statement."""
         error = sys.exc_info()[1]
         if id(error) != self._reported:
             self._reported = None  # the program has handled the recorded error, so another error may get its id

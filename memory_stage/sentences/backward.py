@@ -79,7 +79,7 @@ def _describe_hook(fact: HookReturned) -> Text:
 
 
 def _describe_hook_briefly(fact: HookReturned) -> Text:
-    """Describe the same call of a hook in fewer words."""
+    """Describe a call of a hook in fewer words than ``_describe_hook``."""
     answer = fact.answer or fact.now or message("nothing")
     return message("{hook} returns {answer}.", hook=_hook(fact), answer=answer)
 
@@ -295,7 +295,7 @@ def _to(sent: Sent) -> Text:
     if (
         to is not None
         and to.drawn is None
-        and not to.represents_call
+        and not to.is_result_of_call
         and to.of is not None
         and to.of.name
         and to.op not in ("leaf", "write")

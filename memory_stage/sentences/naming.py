@@ -46,7 +46,7 @@ def say_names(done: FinishedStep) -> Text:
             "{expression} copies the numbers into a separate numpy array. No tensor is made.", expression=quoted(text)
         )
     if _changed_tensors(done):
-        return _regradient(done)
+        return _describe_changed(done)
     return message("Line {line} touches no tensor, so memory does not change.", line=done.line)
 
 
@@ -142,7 +142,7 @@ def _changed_tensors(done: FinishedStep) -> list[dict[str, Any]]:
     return [event for event in done.events if event["do"] == "retensor" and set(event) - {"do", "id", "holder"}]
 
 
-def _regradient(done: FinishedStep) -> Text:
+def _describe_changed(done: FinishedStep) -> Text:
     changed = _changed_tensors(done)
     entry = next((e for e in done.ledger.tensors.entries.values() if e.id == changed[0]["id"]), None)
     name = name_or_operation(done, entry) if entry is not None else message("the tensor")
@@ -187,7 +187,7 @@ def _describe_deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> Text:
     tensor, storage = fact.tensor, fact.tensor.storage.root
     what = _kind(tensor)
     if not tensor.freed:
-        return _describe_kept(done, subject, tensor)
+        return _describe_unnamed(done, subject, tensor)
     if storage.freed and not storage.is_borrowed:
         first = message(
             "{subject} removes the last name of a {kind}, so storage {storage} is freed at once: {size} fewer are "
@@ -217,7 +217,7 @@ def _describe_deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> Text:
     )
 
 
-def _describe_kept(done: FinishedStep, subject: Text, tensor: TensorEntry) -> Text:
+def _describe_unnamed(done: FinishedStep, subject: Text, tensor: TensorEntry) -> Text:
     """Describe a deleted name of a tensor that is not freed."""
     what, storage = _kind(tensor), tensor.storage.root
     if tensor.names:
@@ -249,7 +249,7 @@ def _kind(tensor: TensorEntry) -> Text:
 
 
 def describe_moved_name(done: FinishedStep) -> Text:
-    """Describe a name that referred to one tensor and now refers to another."""
+    """Describe a name that referred to one tensor and now refers to another; "" without one."""
     for fact in done.all(Named):
         old = fact.before
         if old is None:

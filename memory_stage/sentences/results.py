@@ -308,7 +308,7 @@ def _new_layout(done: FinishedStep, fact: Reshaped) -> tuple[Text, Text]:
 
 
 def raises_only(ops: list[Any]) -> list[Wrote]:
-    """Return the facts in which PyTorch's operations such as ``t_`` raise the version and write no cell."""
+    """Return the facts in which PyTorch's operations such as ``t_`` increment the version and write no cell."""
     reshaped = {(id(fact.tensor), fact.op) for fact in ops if isinstance(fact, Reshaped)}
     return [
         fact

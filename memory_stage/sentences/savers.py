@@ -1,6 +1,6 @@
 """Sentences about saved tensors whose cells a write covers. ``sentences.py`` has the rules for all sentences.
 
-Each function returns a tuple of equivalent texts, the longest first. A sentence uses the first that fits.
+Most functions return a tuple of equivalent texts, the longest first, of which a sentence uses the first that fits.
 """
 
 from __future__ import annotations

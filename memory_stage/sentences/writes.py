@@ -250,7 +250,7 @@ def describe_readers(done: FinishedStep, storage: StorageEntry, cover: Cover, by
     """Describe the named tensors, other than ``by``, that certainly show at least one written cell."""
     aliases = done.ledger.tensors.aliases_of(storage)
     if by is None:
-        aliases = [entry for entry in aliases if not entry.is_array]  # the program wrote one of the arrays
+        aliases = [entry for entry in aliases if not entry.is_array]  # the write came through one of the arrays
     others = [entry for entry in aliases if entry is not by and entry.names and _overlap(entry, storage, cover)]
     if not others:
         return ""

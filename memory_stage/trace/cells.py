@@ -164,7 +164,7 @@ class Raster:
 
     @classmethod
     def of_layout(cls, shape: Sequence[int], strides: Sequence[int], offset: int, length: int) -> Raster | None:
-        """Return the raster of a storage from the layout of a tensor; None unless this reads all cells in order."""
+        """Return a storage's raster from the layout of a tensor; None unless the layout reads all cells in order."""
         if runs_of(shape, strides, offset, 1) != ([(0, length - 1)], 1):
             return None
         dims = [(n, stride) for n, stride in zip(shape, strides, strict=True) if n > 1]

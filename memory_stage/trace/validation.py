@@ -135,10 +135,10 @@ def _one_of(rule: dict, wanted: list, value: Any, at: str) -> Iterator[str]:
         yield from _against(option, value, f"{at} ({name})")
 
 
-def _least(size: Any) -> Any:
+def _length(sign: int) -> Any:
     def check(rule: dict, wanted: int, value: Any, at: str) -> Iterator[str]:
-        if isinstance(value, (str, list)) and size * len(value) < size * wanted:
-            yield f"{at}: has the length {len(value)}, not {'at least' if size > 0 else 'at most'} {wanted}"
+        if isinstance(value, (str, list)) and sign * len(value) < sign * wanted:
+            yield f"{at}: has the length {len(value)}, not {'at least' if sign > 0 else 'at most'} {wanted}"
 
     return check
 
@@ -156,8 +156,8 @@ def _pattern(rule: dict, wanted: str, value: Any, at: str) -> Iterator[str]:
 _KEYWORDS = {
     "$ref": _ref, "type": _type, "const": _const, "enum": _enum, "required": _required, "properties": _properties,
     "additionalProperties": _additional, "propertyNames": _property_names, "items": _items, "anyOf": _any_of,
-    "oneOf": _one_of, "minLength": _least(1), "minItems": _least(1), "maxLength": _least(-1), "maxItems": _least(-1),
-    "minimum": _minimum, "pattern": _pattern,
+    "oneOf": _one_of, "minLength": _length(1), "minItems": _length(1), "maxLength": _length(-1),
+    "maxItems": _length(-1), "minimum": _minimum, "pattern": _pattern,
 }  # fmt: skip
 
 

@@ -4,9 +4,7 @@ The timeline, the map of the allocator, the stride explorer and the explorer of 
 `<memory-figure>`, and one script. A cell's output is that element with its data as JSON. The element also contains the
 picture, the sentence and the numbers as tables, which are shown in print and in a page without JavaScript.
 
-* The page's script, run in V8, draws the picture inside the element. Therefore this picture equals, byte for byte, the
-  first picture that the page draws at the same width.
-* A program's text is always escaped, in Python and in JavaScript.
+The page's script, run in V8, draws the picture inside the element as the page would.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ WIDTH = 760  # the width, in pixels, of a picture that is shown without scripts
 
 
 def scripts(language: str = "en") -> tuple[str, ...]:
-    """Return the names of the bundles for figures in a language, such as "en" or "zh-CN"."""
+    """Return the names of the bundles for figures in a language."""
     return bundles("figures.js", language)
 
 

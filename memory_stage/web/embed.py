@@ -112,7 +112,7 @@ _FONT = (
 )
 
 
-#: Give the focus to the stage's main button when the page loads, so that arrow keys work without a click.
+#: A script that gives the focus to the stage's main button, so that arrow keys work without a click.
 _KEYS = """\
 addEventListener("load", () => {
   const button = document.querySelector("memory-stage")?.shadowRoot?.querySelector(".next");

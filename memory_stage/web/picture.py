@@ -10,9 +10,6 @@ JavaScript. So a picture from V8 equals, byte for byte, the one that the page dr
 * `svg(trace)` needs the optional package mini-racer (V8); `available()` is True if it is installed.
 
 `tools/bundle.js` builds the script from the modules in the folder `js`.
-
-Measured on two cores of a small machine: V8 starts in 0.3 s, once in a process; a picture then takes 10 to 20 ms for
-programs of ten steps, 50 to 100 ms for eighty steps.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ __all__ = ["available", "script_source", "scripts", "svg", "widget_source"]
 
 
 def scripts(language: str = "en") -> tuple[str, ...]:
-    """Return the names of the bundles for stages in a language, such as "en" or "zh-CN"."""
+    """Return the names of the bundles for stages in a language."""
     return bundles("stage.js", language)
 
 
@@ -41,7 +38,7 @@ def widget_source(language: str = "en") -> str:
 
 
 def available() -> bool:
-    """True if `svg` can run: mini-racer is installed and its V8 starts."""
+    """True if mini-racer is installed, so that `svg` can run."""
     try:
         _v8()
     except ImportError:

@@ -2,7 +2,6 @@
 
 * The HTML has the program, a picture of the key step with its sentence, and a table with a row for each step. If there
   are several variants, a table that compares their bytes comes first.
-* The program's text is always escaped.
 * On a narrow screen, programs and tables scroll inside their boxes, and the page does not scroll sideways.
 """
 

@@ -1,8 +1,4 @@
-"""Run a JavaScript file without a browser, in V8.
-
-A page draws its pictures with a script. V8 runs the same script to draw the picture for readers without JavaScript, so
-the two pictures cannot differ.
-"""
+"""Run a JavaScript file without a browser, in V8."""
 
 from __future__ import annotations
 

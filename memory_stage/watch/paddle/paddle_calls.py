@@ -71,7 +71,7 @@ class PaddleCallWatcher:
         writes: the log of the lines that wrote each storage.
         recorded_writes: the log of those writes that are part of the graph: they were recorded for backward and
             incremented the version.
-        views: the results that share memory with an argument, by the id of the result.
+        views: the results that share memory with an argument, by the id and the address of the result.
         time: the number of writes so far.
         is_open: True while calls are logged.
         failure: the error in this package that ended the watch, or None.

@@ -48,7 +48,7 @@ class WatchedPaddleRun:
         self.passes = 0
 
     def begin(self) -> None:
-        """Patch Paddle's functions for this thread. It may be called again after :meth:`end`."""
+        """Patch Paddle's functions for this thread, also again after :meth:`end`."""
         self.calls.open()
         self._patches.apply(self._paddle)
 
@@ -66,7 +66,7 @@ class WatchedPaddleRun:
         return self.calls.lines.program_frames(frame)
 
     def _backward(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        """Run ``run_backward``, or ``run_partial_grad`` of ``paddle.grad``."""
+        """Run ``run_backward`` or ``run_partial_grad``. Report an error, or log the nodes that were freed."""
         calls = self.calls
         if not calls.is_watched():
             return function(*arguments, **keywords)

@@ -72,11 +72,11 @@ def leaves_behind(roots: Any) -> Iterator[torch.Tensor]:
 
 
 def saved_by(node: Any) -> Iterator[SavedValue]:
-    """Yield the saved tensors that a node has not released."""
+    """Yield the saved tensors that a node has not released, and the tensors in attributes of its ``ctx``."""
     for attribute, saved in saved_in(node):
         try:
             data = unwrapped(saved.data)
-        except RuntimeError:  # an earlier backward pass has released them
+        except RuntimeError:  # an earlier backward pass has released it
             continue
         if not isinstance(data, torch.Tensor):
             continue

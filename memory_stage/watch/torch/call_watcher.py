@@ -123,7 +123,7 @@ class CallWatcher(TorchFunctionMode):
         self._unchecked: dict[int, weakref.ref[torch.Tensor]] = {}
         self._caller = Caller()
         self._places: set[tuple[Any, int, int]] = set()
-        self._has_read_statistics = False  # True once a call in evaluation has saved them for backward
+        self._has_read_statistics = False  # True once backward needs running statistics that a call saved
         #: The results of ``x.data``, by id. They share the storage of ``x`` and count versions separately.
         self._with_own_versions: dict[int, weakref.ref[torch.Tensor]] = {}
 
@@ -283,7 +283,7 @@ class CallWatcher(TorchFunctionMode):
                 self.arrays.on_read(x, _address(x), extent_of(x), node)
 
     def _is_new_place(self, func: Any, frame: Any) -> bool:
-        """True for the first call of a function from a place in the code."""
+        """True for the first call of a function from a place in the code, until ``MOST_PLACES`` are remembered."""
         key = (func, id(frame.f_code), frame.f_lasti)
         if key in self._places or len(self._places) >= MOST_PLACES:
             return False

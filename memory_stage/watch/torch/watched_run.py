@@ -1,7 +1,7 @@
 """Watch a program that uses PyTorch from its first line to its last.
 
 Functions of this module run before each backward pass, and after it has failed or succeeded. No mode observes ``apply``
-of subclasses of ``torch.autograd.Function``, so this method is patched, to log the nodes that these functions create.
+of subclasses of ``torch.autograd.Function``, so this method is patched, to log the nodes that the subclasses create.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ class BackwardPasses:
     Args:
         watcher: the mode of the watched thread. It is on the stack during a pass, so that it observes the program's
             hooks.
-        before: called with the tensors that a pass is about to start from.
+        before: called with the tensors that a pass is about to start from, and the frame.
         failed: called with these tensors, the error, and the frame that called backward. The program's frames still
             exist during this call, so that ``failed`` can search their variables.
         after: called after a pass has succeeded, with the frame, and True if the pass retains the graph.
