@@ -50,11 +50,6 @@ class PaddleDiagnosis:
         self._run.end()
 
     def diagnose_end(self, variables: dict[str, Any], file: str) -> list[Fault]:
-        """Return the faults of the state in which the program ended.
-
-        Args:
-            variables: the variables of the program, which are searched for graphs and views.
-        """
         found = self._local_leaks.with_local(leaks.diagnose_end(self._graphs, variables, file))
         return found + _diagnose_views(self._run, variables)
 

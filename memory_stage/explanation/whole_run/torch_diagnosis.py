@@ -64,11 +64,6 @@ class TorchDiagnosis:
         self._state_dicts.unsubscribe()
 
     def diagnose_end(self, variables: dict[str, Any], file: str) -> list[Fault]:
-        """Return the faults of the state in which the program ended.
-
-        Args:
-            variables: the variables of the program, which are searched for faults.
-        """
         found = self._local_leaks.with_local(leaks.diagnose_end(self._graphs, variables, file))
         found += array_faults.diagnose_readonly(self._run.arrays.readonly_writes, self._run.lines)
         found += array_faults.diagnose_repeated(self._run.arrays.repeated_writes, self._run.lines)
