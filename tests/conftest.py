@@ -173,7 +173,7 @@ def building(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium for the whole process, because Playwright cannot be started twice in a thread."""
+    """Return a headless Chromium for the whole process, because Playwright cannot be started twice in a thread."""
     from playwright.sync_api import expect, sync_playwright  # imported here, so that the engine's tests run without it
 
     from tools import chromium

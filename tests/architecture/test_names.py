@@ -204,7 +204,10 @@ def test_a_planted_chain_and_a_planted_name_are_found():
 
 
 def undefined(path: Path, source: str) -> set[str]:
-    """Return the names in a module's ``__all__`` that the module does not define; the linter skips ``__init__.py``."""
+    """Return the names in a module's ``__all__`` that the module does not define; the linter skips ``__init__.py``.
+
+    The set is empty for a module that imports ``*`` or defines ``__getattr__``.
+    """
     if "__all__" not in source or re.search(r"^from \S+ import \*|^def __getattr__", source, re.MULTILINE):
         return set()
     bound, exported = {child.stem for child in path.parent.iterdir()} if path.name == "__init__.py" else set(), set()

@@ -60,7 +60,10 @@ class Reader:
                 self.note(helper)
 
     def note(self, helper: ast.FunctionDef) -> None:
-        """Classify a helper: as an action or a wait if it ends with one, and as a read if it returns a read value."""
+        """Classify a helper: as an action if the page may still change at its end, and otherwise as a wait if it waits.
+
+        A helper that is no wait is a read if it returns a read value.
+        """
         self.actions.discard(helper.name)  # the first pass did not know yet which helpers wait
         _, is_moving, has_waited = self.run(helper)
         if is_moving:
@@ -72,7 +75,10 @@ class Reader:
             self.reads.add(helper.name)
 
     def names_in(self, node: ast.AST) -> set[str]:
-        """Return the names of attributes and called functions in a syntax tree, except those inside of lambdas."""
+        """Return the names of attributes and called functions in a syntax tree, and the kinds of its scripts.
+
+        Lambdas and the arguments of `soon`, `until` and `expect` are left out.
+        """
         found: set[str] = set()
         left = [node]
         while left:

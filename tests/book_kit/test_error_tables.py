@@ -1,4 +1,4 @@
-"""Rerun the programs whose error messages are recorded, and run the replacements that the tables show."""
+"""Rerun the recorded programs of minitensor and numpy, and run the replacements that the tables show."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def shell():
 
 @pytest.fixture
 def written(tmp_path):
-    """A record of two programs, in the form that `save` writes."""
+    """Write a record of two programs, in the form that `save` writes, and return its file."""
     said = {
         ranks.key_of("print(rank)", 2): {"said": [{"printed": f"{r}\n", "value": r, "error": None} for r in range(2)]},
         ranks.key_of("leave()", 2): {"lost": [1], "text": "Rank 1 ended while the cell ran. All are ended."},

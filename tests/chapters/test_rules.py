@@ -125,7 +125,7 @@ def explains_every_option(chapter):
             if isinstance(text, ast.Constant) and len(WORD.findall(str(text.value))) < 4:
                 return f"the option {ast.unparse(option)} is not explained"
         if len(options.keys) < 2:
-            return "a question with one option"
+            return "a question with fewer than two options"
 
 
 @rule
@@ -171,7 +171,7 @@ def ends_with_a_project_and_its_check_in_the_part_on_practice(chapter):
 @rule
 def is_short(chapter):
     if not FEWEST_WORDS <= chapter.words <= MOST_WORDS:
-        return f"{chapter.words} words of prose; a chapter has {FEWEST_WORDS} to {MOST_WORDS}"
+        return f"{chapter.words} words of prose; a chapter must have {FEWEST_WORDS} to {MOST_WORDS}"
 
 
 @rule
@@ -205,7 +205,7 @@ def explains_a_term_before_it_is_used(chapter):
                 continue
             first = next(paragraphs_with(chapter, term), None)
             if first is not None and not is_introduced(first, term):
-                return f"{term['name']!r} is explained in {term['page']}: {first[:80]}"
+                return f"{term['name']!r} is neither in italics nor linked to {term['page']}: {first[:80]}"
 
 
 @cache
@@ -214,7 +214,7 @@ def read_once(name: str) -> Chapter:
 
 
 def terms_to_come(names: list[str]) -> list[dict[str, Any]]:
-    """Return the terms of the glossary that one of these chapters explains."""
+    """Return the terms of the glossary that these chapters explain, except everyday and known terms."""
     return [
         term
         for term in json.loads((ROOT / "book" / "glossary.json").read_text(encoding="utf-8"))
@@ -223,7 +223,7 @@ def terms_to_come(names: list[str]) -> list[dict[str, Any]]:
 
 
 def paragraphs_with(chapter: Chapter, term: dict[str, Any]) -> Iterator[str]:
-    """Yield the paragraphs of a chapter that contain the term outside of code and links."""
+    """Yield the paragraphs that contain the term outside of code and addresses, without headings and tables."""
     for paragraph in re.split(r"\n\s*\n", FENCE.sub("", chapter.prose)):
         words = re.sub(r"`[^`]*`|\]\([^)]*\)|\{[^}]*\}", "", paragraph)
         if not paragraph.startswith(("#", "|")) and re.search(rf"(?<![\w-]){forms_of(term)}(?![\w-])", words, re.I):
@@ -231,7 +231,7 @@ def paragraphs_with(chapter: Chapter, term: dict[str, Any]) -> Iterator[str]:
 
 
 def is_introduced(paragraph: str, term: dict[str, Any]) -> bool:
-    """True if a paragraph has the term in italics, like a word that it explains, or links to the term's chapter."""
+    """True if a paragraph has the term in italics, and so explains it, or links to the term's chapter."""
     return f"]({Path(term['page']).name}.md" in paragraph or bool(re.search(rf"\*{forms_of(term)}\*", paragraph, re.I))
 
 

@@ -39,7 +39,7 @@ def test_a_chapter_runs(name, runs_in_the_book, tmp_path, monkeypatch):
     if seconds > LONGEST:
         warnings.warn(f"{name} took {seconds:.0f} s, more than {LONGEST} s", stacklevel=1)
     for cell in exercises(ran):
-        assert verdict(cell).startswith("Not yet."), "the code that a reader starts from passes the check"
+        assert verdict(cell).startswith("Not yet."), "the code that a reader starts from should not pass the check"
 
 
 def test_an_exercise_that_is_already_solved_is_reported():

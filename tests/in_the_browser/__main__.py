@@ -90,7 +90,7 @@ def where(browser: Browser, fetched: live.FetchedParts, python: Python) -> dict[
 
 
 def of_tests(browser: Browser, fetched: live.FetchedParts, paths: list[str]) -> dict[str, Any]:
-    """Return the results of files of tests. A file that ends Python counts as failed, and the next file starts a new
+    """Return the results of files of tests. A file that ends Python is listed as failed, and the next file starts a new
     Python.
     """
     files: dict[str, Any] = {}

@@ -64,7 +64,7 @@ class Verdict:
     Attributes:
         verdict: "noticed", "survived", or "broken" if the mutant did not run.
         test: the test that noticed the fault, or that broke.
-        message: the message of its failure.
+        message: the message of this test's failure.
     """
 
     mutation: Mutation

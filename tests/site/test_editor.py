@@ -23,7 +23,7 @@ SCROLLED = """async left => {
 
 @pytest.fixture
 def editor(open_page):
-    """A page with an editor that is narrower than its program."""
+    """Open a page with an editor that is narrower than its program."""
     try:
         bundle = live.bundled_editor(npm.modules()).read_text(encoding="utf-8")
     except npm.MissingError as missing:

@@ -20,7 +20,8 @@ PLACES_OF_SAMPLE = ("page", "page", "JupyterLab", "Notebook 7")
 CHAPTER = "chapters/04_aliases"
 
 
-def looks_right(browser, site: str, name: str, look: Look) -> None:
+def expect_no_fault(browser, site: str, name: str, look: Look) -> None:
+    """Expect no fault in the layout of a page. Skip the test if this machine lacks a font of the look."""
     with open_page(browser, f"{site}{name}.html", look) as page:
         for family in FONTS[look.font] or ():
             if not has_font(page, family):
@@ -35,14 +36,14 @@ def test_a_sample_of_other_layouts_has_no_fault(browser, site, number):
     draw = random.Random(f"{SEED} {number}")
     look = Look.choose(draw, place=PLACES_OF_SAMPLE[number % len(PLACES_OF_SAMPLE)])
     chapters = [f"chapters/{name}" for name in in_order()]
-    looks_right(browser, site, draw.choice(pages() if look.place == "page" else chapters), look)
+    expect_no_fault(browser, site, draw.choice(pages() if look.place == "page" else chapters), look)
 
 
 @pytest.mark.skipif(not EVERYTHING, reason="takes an hour: MINITENSOR_LAYOUT=all")
 @pytest.mark.parametrize("look", list(Look.combinations()) if EVERYTHING else [], ids=str)
 def test_no_layout_of_any_page_has_a_fault(browser, site, look):
     for name in pages() if look.place == "page" else [f"chapters/{name}" for name in in_order()]:
-        looks_right(browser, site, name, look)
+        expect_no_fault(browser, site, name, look)
 
 
 # ---- earlier faults, planted again -----------------------------------------------------------------------------------

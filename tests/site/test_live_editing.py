@@ -154,7 +154,7 @@ def test_a_program_is_edited_and_run_by_keyboard_alone(site, visit):
     seen.page.keyboard.insert_text("x = mt.ones([2])\nx.add_(1.0)")
     stage.element.evaluate("stage => stage.go(1)")
     seen.page.keyboard.press("ArrowLeft")
-    assert soon(stage.element.evaluate, "stage => stage.at.step") == 1, "keys of the editor step the stage"
+    assert soon(stage.element.evaluate, "stage => stage.at.step") == 1, "a key in the editor should not step the stage"
     seen.page.keyboard.press("Tab")
     assert soon(seen.page.evaluate, "document.activeElement.textContent") == "Run"
     seen.page.keyboard.press("Shift+Tab")

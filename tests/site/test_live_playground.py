@@ -74,7 +74,7 @@ def test_the_playground_works_by_keyboard_alone(playground):
 
 @needs_python
 @pytest.mark.parametrize("width, scheme", [(1280, "light"), (1280, "dark"), (360, "light")])
-def test_axe_finds_no_fault_in_a_figure_and_no_figure_is_too_wide(width, scheme, site, visit):
+def test_axe_finds_no_fault_in_the_playground_and_the_page_is_not_too_wide(width, scheme, site, visit):
     playground = Playground(visit(f"{site}{PLAYGROUND}", width=width, scheme=scheme))
     assert playground.seen.violations() == []
     playground.open()

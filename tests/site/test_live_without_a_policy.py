@@ -180,13 +180,13 @@ def reached(seen: Visit, address: str) -> dict[str, list[str]]:
             seen.page.evaluate("python.terminate()")
             seen.page.evaluate(START, address)
         elif not any(event["do"] == "raise" for event in events(answer)):
-            found[name] += [f"no error: {name}"] * (name not in NOT_TOLD)
+            found[name] += [f"no error: {name}"] * (name not in RAISE_NO_ERROR)
     seen.page.evaluate("python.terminate()")
     return {name: each for name, each in found.items() if each}
 
 
-#: Programs that raise no error, because they send a request without waiting for the answer.
-NOT_TOLD = {"a timer that is given text", "C that asks"}
+#: These programs raise no error, because they send a request without waiting for the answer.
+RAISE_NO_ERROR = {"a timer that is given text", "C that asks"}
 
 
 def events(answer: str) -> list[dict]:

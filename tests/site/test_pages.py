@@ -105,7 +105,7 @@ def test_without_javascript_a_stage_shows_a_picture_and_the_sentence_of_every_st
         drawing = box_of(stage.locator("svg").first)
         assert drawing["width"] > 100 and drawing["height"] > 50
     colours = seen.page.locator("svg.memory-picture").evaluate_all(INKS)
-    assert set(colours) <= {"#1a1d21"}, "a picture has no style"
+    assert set(colours) <= {"#1a1d21"}, "every picture should have its style"
 
 
 @each_page

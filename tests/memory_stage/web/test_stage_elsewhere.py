@@ -52,7 +52,7 @@ def outputs(monkeypatch):
     return made
 
 
-def steps(place) -> None:
+def expect_steps(place) -> None:
     """Check that the stage in `place` reacts to the keyboard."""
     place.locator("memory-stage button.next").press("ArrowRight")
     assert soon(lambda: place.locator("memory-stage output").inner_text().startswith("step 2 of 2"))
@@ -68,7 +68,7 @@ def test_outputs_inserted_into_a_page_later_work_under_a_strict_policy(open_page
     page.evaluate(SHOW, first)
     assert page.locator("memory-stage button.next").count() == 2
     for place in page.locator("body > div").all():
-        steps(place)
+        expect_steps(place)
 
 
 def test_in_colab_every_output_works_alone_in_its_frame(open_page, outputs, monkeypatch):
@@ -79,7 +79,7 @@ def test_in_colab_every_output_works_alone_in_its_frame(open_page, outputs, monk
     )
     page.set_content(f"<!doctype html>{frames}")
     for number in range(2):
-        steps(page.frame_locator("iframe").nth(number))
+        expect_steps(page.frame_locator("iframe").nth(number))
 
 
 def test_a_front_end_that_runs_the_scripts_of_an_output_does_not_execute_its_data(open_page, outputs):
