@@ -124,9 +124,7 @@ def test_a_change_of_shape_keeps_storage_and_version(name: str):
     assert getattr(x, name)(*METADATA[name]) is x
     assert x.inplace_version == view.inplace_version == 0 and x.data_ptr() == pointer
     x.fill_(7.0)
-    assert view.tolist() == [7, 7, 7], (
-        "the tensor and its earlier view should share a storage"
-    )
+    assert view.tolist() == [7, 7, 7], "the tensor and its earlier view should share a storage"
 
 
 @pytest.mark.parametrize("name", METADATA)
