@@ -30,12 +30,12 @@ def makes(**programs: str) -> tuple[dict[str, str], list[str]]:
 
 
 def everywhere(line: str) -> tuple[dict[str, str], list[str]]:
-    """Return the same line for all three libraries."""
+    """Return programs that make `y` with the same line in all three libraries."""
     return makes(**dict.fromkeys(LIBRARIES, line))
 
 
 def from_array(**programs: str) -> tuple[dict[str, str], list[str]]:
-    """Return, for each library, the line that makes `y` from the array `x`."""
+    """Return programs that make `y` from the array `x`, overwrite `x`, and check if `y` has changed."""
     start = "import numpy as np\nx = np.arange(1.0, 7.0)\n"
     return {library: start + line + "\n" + SEEN.format(write=WRITE["numpy"]) for library, line in programs.items()}, [
         "seen"
@@ -52,7 +52,7 @@ NUMBERS = {
 def overlap(
     numpy: str, torch: str, paddle: str, first: float = 1.0, end: float = 6.0
 ) -> tuple[dict[str, str], list[str]]:
-    """Return a write that reads the cells it overwrites."""
+    """Return programs with a write to `x` that reads some of the cells that it overwrites."""
     lines = {"numpy": numpy, "torch": torch, "paddle": paddle}
     return {library: NUMBERS[library].format(first, end) + line for library, line in lines.items()}, ["x.tolist()"]
 
@@ -70,7 +70,7 @@ PAIR = {
 
 
 def write_to_expanded(numpy: str, torch: str, paddle: str) -> tuple[dict[str, str], list[str]]:
-    """Return a write to `e`, which is `x` expanded to three rows."""
+    """Return programs with a write to `e`, which is `x` expanded to three rows."""
     lines = {"numpy": numpy, "torch": torch, "paddle": paddle}
     return {library: PAIR[library] + line for library, line in lines.items()}, ["x.tolist()", "e.tolist()"]
 
@@ -84,7 +84,7 @@ ASSIGNED = ["y.tolist()", "y is before", "address(y) == where", "y.inplace_versi
 
 
 def assigned(**lines: str) -> tuple[dict[str, str], list[str]]:
-    """Return ways to write `x + y` to `y`."""
+    """Return programs with a line that computes `x + y` and assigns or writes it to `y`."""
     start = {
         "numpy": "address = lambda a: a.ctypes.data\nx, y = numpy.ones(2), numpy.ones(2)\n",
         "torch": "address = lambda a: a.data_ptr()\nx, y = torch.ones(2), torch.ones(2)\n",
@@ -146,7 +146,7 @@ QUESTIONS: Questions = {
     "reshape of a transposed": makes(
         numpy="y = x.T.reshape(6)", torch="y = x.T.reshape(6)", paddle="y = x.T.reshape([6])"
     ),
-    # Writes to `y` instead of `x`.
+    # Writes to an array that shares the memory of `x`.
     "a write through numpy()": (
         {
             "torch": "x = torch.ones(3)\nn = x.numpy()\nn[0] = 7.0",

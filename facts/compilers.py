@@ -4,7 +4,7 @@
     python facts/compilers.py jax
 
 PyTorch traces a program into a graph, and `functionalize` rewrites the graph without writes. JAX has no writes; if an
-argument of a compiled function is donated, the result may use its memory.
+argument of a compiled function is donated, the result may use the memory of the argument.
 """
 
 from __future__ import annotations

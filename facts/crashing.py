@@ -14,7 +14,7 @@ from typing import Any
 
 
 def recorded(file: Path) -> dict[str, dict[str, Any]]:
-    """Return the answers of each library and version; none if there is no file."""
+    """Return the answers of each library and version; an empty dict if there is no file."""
     found: dict[str, dict[str, Any]] = json.loads(gzip.decompress(file.read_bytes())) if file.exists() else {}
     return found
 
@@ -34,7 +34,7 @@ def record(
     Args:
         questions: returns the questions to a library.
         ask: called with the name of a library, its module and a question; returns the answer.
-        dead: makes an answer of a text that says how the process died.
+        dead: makes an answer from a text such as "the process died of SIGSEGV".
         seconds: the time after which a question is stopped.
     """
     name = sys.argv[1]

@@ -24,7 +24,7 @@ def _parameters(function: Any) -> list[str] | None:
     try:
         return [name for name in inspect.signature(function).parameters if name != "self"]
     except (TypeError, ValueError):
-        # Compiled methods list them in the first line of their documentation.
+        # Compiled methods list their parameters in the first line of their documentation.
         first = (getattr(function, "__doc__", None) or "").partition("\n")[0]
         found = re.match(r"[\w.]+\((?:self(?:, )?)?(.*?)\)(?: ->.*)?$", first)
         return None if found is None else re.findall(r"(\w+)(?==|,|$)", re.sub(r"=[^,]*", "=", found[1]))

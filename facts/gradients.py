@@ -53,7 +53,7 @@ def clear_between(torch: str | None, paddle: str | None = None) -> tuple[dict[st
     }, []
 
 
-def looks(names: dict[str, Any]) -> tuple[Callable[..., None], Callable[[str, Any], None], list[dict[str, Any]]]:
+def looks() -> tuple[Callable[..., None], Callable[[str, Any], None], list[dict[str, Any]]]:
     """Return `look`, `note` and the list that they fill. Tests also use this function."""
     steps: list[dict[str, Any]] = []
 
@@ -94,7 +94,7 @@ def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
 def run_and_look(library: str, program: str) -> dict[str, Any]:
     """Run a program in this process, and return its error, its steps and its warnings."""
     names: dict[str, Any] = {library: importlib.import_module(library)}
-    look, note, steps = looks(names)
+    look, note, steps = looks()
     names |= {"look": look, "note": note}
     answer: dict[str, Any] = {}
     with warnings.catch_warnings(record=True) as caught:

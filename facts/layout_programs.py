@@ -116,7 +116,7 @@ def digest(result: str) -> str:
 
 
 def different(library: str, numbers: range) -> list[int]:
-    """Return the programs for which minitensor's result differs from the recorded one of the library."""
+    """Return the numbers of the programs for which minitensor's result differs from that of the library."""
     recorded = json.loads(gzip.decompress(FILE.read_bytes()))[library]["hashes"]
     mine = [digest(run(MODULES[library], program(number))) for number in numbers]
     return [n for n, hashed in zip(numbers, mine, strict=True) if hashed != recorded[6 * n : 6 * n + 6]]

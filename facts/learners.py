@@ -19,7 +19,7 @@ NO_EXPRESSIONS: list[str] = []
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Run the program in a separate process."""
+    """Run the program in a separate process. Return its text and its answer."""
     module = importlib.import_module(library)
     answer = apart(lambda: printed(program, {library: module}))
     answer.pop("line", None)
@@ -42,7 +42,7 @@ def shown(line: str) -> str:
 
 
 def both(group: str, **programs: tuple[str | None, str | None]) -> Questions:
-    """Return a question for each name. Its pair is PyTorch's program and Paddle's, or None for a missing one."""
+    """Return a question for each name. The pair of a name has PyTorch's program and Paddle's; None if there is none."""
     return {
         f"{group}: {name.replace('_', ' ')}": (
             {library: text for library, text in zip(("torch", "paddle"), pair, strict=True) if text},
@@ -720,7 +720,7 @@ TORCH = {
 
 
 def torch_call(name: str) -> str:
-    """Return PyTorch's spelling of the function of `x`."""
+    """Return PyTorch's call of a function in FUNCTIONS."""
     if name in TORCH:
         return TORCH[name]
     return name if re.search(r"\bx\b", name) else f"{'F' if name == 'relu' else 'torch'}.{name}(x)"
@@ -1571,7 +1571,7 @@ RECOMPUTED = of(
 
 # ---- operands of a wrong kind, in place -----------------------------------------------------------------------------
 
-#: Operations (on two tensors, on integers, on one tensor, with numbers or lists, random), with wrong arguments.
+#: Each of the following pairs has the names of operations, and their wrong arguments separated by `|`.
 TWO = (
     (
         "add_ subtract_ multiply_ divide_ remainder_ floor_divide_ pow_ equal_ less_than_ logical_and_ copysign_ "
@@ -1906,7 +1906,7 @@ GROUPS = (
     RESHAPED,
     COMPARED,
 )
-#: If both libraries have a question with the same words, it has a program for each.
+#: If both libraries have a question with the same words, the question has a program for each library.
 QUESTIONS: Questions = {}
 for _group in GROUPS:
     for _question, (_programs, _) in _group.items():

@@ -304,5 +304,5 @@ MINITENSOR: dict[str, list[Entry]] = {
     ],
 }
 
-#: Library -> cause -> entries.
+#: Maps a library to its causes, and each cause to its entries.
 PROGRAMS = {"torch": TORCH, "paddle": PADDLE, "numpy": NUMPY, "minitensor": MINITENSOR}

@@ -1,6 +1,6 @@
 """Record in names.json the results of the programs of appendix C in Paddle, PyTorch, NumPy and JAX.
 
-python facts/names.py paddle        in an environment that has it
+python facts/names.py paddle        in an environment that has paddle
 python facts/names.py torch
 python facts/names.py numpy
 python facts/names.py jax
@@ -34,7 +34,10 @@ QUESTIONS: Questions = {
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Return the answer. Its program is recorded without the first lines that all programs of the library share."""
+    """Return the answer, whose program lacks the first lines that all programs of the library share.
+
+    The program of the question "the start" consists of these lines, so it is returned whole.
+    """
     answer = recording.ask(library, program, expressions)
     answer["program"] = program.removeprefix(STARTS[library]) or program
     return answer

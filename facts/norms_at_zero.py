@@ -76,7 +76,7 @@ def answer(library: str, module: Any, question: str) -> list[str]:
             found.append(text(gradient(total, [x], retain_graph=True)[0]))
             (first,) = gradient(total, [x], create_graph=True)
             found.append("constant" if is_constant(library, first) else text(gradient((first * first).sum(), [x])[0]))
-    except Exception as error:  # each library raises errors of other types
+    except Exception as error:  # the libraries raise errors of different types
         return [*found, type(error).__name__]
     return found
 

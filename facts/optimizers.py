@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-#: Name; the optimizer of `w`; its schedule, or None; a change of the gradients before a step, or None.
+#: For each case: its name; the optimizer of `w`; its schedule or None; a change of the gradients before a step or None.
 CASES = [
     ("sgd with momentum", "optim.SGD(w, lr=0.1, momentum=0.9, weight_decay=0.01)", None, None),
     ("rmsprop", "optim.RMSprop(w, lr=0.01)", None, None),

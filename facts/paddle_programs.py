@@ -12,7 +12,7 @@ from pathlib import Path
 
 from recording import Questions, write
 
-#: Question -> the program, and the expressions to evaluate afterwards.
+#: Maps a question to a program, and to the expressions to evaluate afterwards.
 PROGRAMS: dict[str, tuple[str, list[str]]] = {
     # ---------- the articles ----------
     "add_ and subtract_": (

@@ -3,11 +3,12 @@
 python facts/paddle_saved.py             in an environment that has paddle: all rows of the version installed there
 python facts/paddle_saved.py tanh_ max   only these functions; the other rows do not change
 
-Paddle passes each tensor that it is about to save to a hook (``register_saved_tensors_hooks``). This script calls every
-function of ``paddle`` and of its tensors with many combinations of arguments (``WAYS``), in separate processes because
-some of them crash. For each function of ``paddle._C_ops`` that a call reaches, it records the arguments and results
-that the hook received. The module ``saved_table``, which reads the rows, explains their format. If calls
-with the same kinds of arguments save different tensors, they are not recorded, but listed under ``varies``.
+Paddle passes each tensor that it is about to save to a hook (``register_saved_tensors_hooks``). This script calls the
+functions of ``paddle``, ``paddle.nn.functional`` and ``paddle.linalg`` and the methods of tensors (but not
+``NOT_CALLED``) with many combinations of arguments (``WAYS``), in separate processes because some of them crash. For
+each function of ``paddle._C_ops`` that a call reaches, it records the arguments and results that the hook received. The
+module ``saved_table``, which reads the rows, explains their format. If calls with the same kinds of arguments save
+different tensors, they are not recorded, but listed under ``varies``.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ WAYS = (
     "x, -1, 2.0",
 )
 
-#: Calls that these lists of arguments cannot express.
+#: Calls that no entry of ``WAYS`` can express.
 OTHERS = (
     "x[0]",
     "x[0:2]",
@@ -198,7 +199,7 @@ def arguments(paddle: Any, wanting: str) -> dict[str, Any]:
 
 
 class Learner:
-    """Records the tensors that the hook receives while a function runs."""
+    """The rows of a process: the roles of the tensors that the hook received while functions of ``_C_ops`` ran."""
 
     def __init__(self, paddle: Any) -> None:
         self.paddle, self.busy, self.reached = paddle, False, False
@@ -274,7 +275,7 @@ class Learner:
 
 
 def texts(paddle: Any) -> Iterator[list[str]]:
-    """Return the calls, grouped by function."""
+    """Yield lists of calls: one call of ``OTHERS``, or all calls of one function or method."""
     for text in OTHERS:
         yield [text]
     functional = paddle.nn.functional

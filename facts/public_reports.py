@@ -3,9 +3,10 @@
 python facts/public_reports.py torch      in an environment that has torch, numpy and memory_stage
 python facts/public_reports.py paddle
 
-A report scores one point if the explanation contains the faulty line, and another if its fixes work: each edit is
-applied, and the program then must have no fault and the output of the manually corrected program. If a program can be
-corrected in two ways, each has its file in `right/`. A fix in words, which no test can apply, scores half a point.
+An answer says if the explanation contains the faulty line (`is named`), and if the fixes work (`fixes`). `fixes` is
+"edit" if every edit works: after the edit the program has no fault, and the output of a manually corrected program. It
+is "words" if all fixes are in words, which no test can apply, and "" otherwise. If a program can be corrected in two
+ways, each way has a file in `right/`.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def anomaly_line(path: Path) -> int:
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Explain a program, apply each edit, and compare the outputs with those of the right programs."""
+    """Explain a program, apply each edit, and compare the outputs with those of the manually corrected programs."""
     (name,) = (name for name, (programs, _) in QUESTIONS.items() if programs.get(library) == program)
     path, expected = FOLDER / f"{name}.py", CULPRITS[name.partition("_")[0]]
     explanation, _, error = explained(path)

@@ -64,7 +64,7 @@ TORCH.update(
     (f"ConstantLR, in turn with {name}", f"S.SequentialLR(o, [S.ConstantLR(o, 0.1, 2), {program}], [4])")
     for name, program in CHAINED.items()
 )
-#: The same schedules, resumed after step 3.
+#: The schedules in CHAINED, resumed after step 3.
 TORCH.update(
     (f"{name}, resumed", f"[o.param_groups[0].update(initial_lr=0.4), {program[:-1]}, last_epoch=3)][1]")
     for name, program in CHAINED.items()

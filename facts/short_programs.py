@@ -55,7 +55,7 @@ STATEMENTS = {
 IN_TORCH = {".scale_(2.0, 0.5)": ".mul_(2.0).add_(0.5)"}
 
 #: The number of characters that are enough to identify a message. Paddle adds a tensor's number after them.
-TOLD = 40
+MESSAGE_LENGTH = 40
 
 Names = dict[str, Any]
 Program = tuple[str, ...]
@@ -78,7 +78,10 @@ OVERLAP = Step("{0}[::2]", ("a",), "b"), Step("{0}[0]", ("a",), "c"), Step("{0}.
 
 
 class NoSense(Exception):
-    """Raised if a statement is not part of the test: shapes do not fit, or it writes through a detached alias."""
+    """Raised if a program is not part of the test.
+
+    Shapes do not fit, a write goes through a detached alias, or a tensor is empty or has a number above LARGEST.
+    """
 
 
 def writes(statement: str) -> bool:
@@ -114,7 +117,7 @@ def meant(program: Sequence[Step]) -> Names | None:
     """Return the exact numbers of all tensors by name after a program; None if it overwrites the leaf.
 
     Raises:
-        NoSense: if a statement is not part of the test.
+        NoSense: if the program is not part of the test.
     """
     names, kept = opening(), True
     for template, operands, result in program:
@@ -183,9 +186,10 @@ def exact(names: Names) -> tuple[float, float]:
 def answer(library: Any, program: Sequence[object], shown: str = "") -> dict[str, Any]:
     """Return the answer of a library: the weighted sum of all numbers and the gradient of `x`, or its refusal.
 
-    library: the module torch, paddle, or one with Paddle's names.
-    program: the statements.
-    shown: a name whose numbers are returned too.
+    Args:
+        library: the module torch, paddle, or one with the names of one of them.
+        program: the statements.
+        shown: a name whose numbers are returned too; "" for none.
     """
     name, torch = library.__name__, library.__name__.endswith("torch")
     new = library.tensor if torch else library.to_tensor
@@ -204,7 +208,8 @@ def answer(library: Any, program: Sequence[object], shown: str = "") -> dict[str
             total = functools.reduce(lambda one, other: one + other, parts)
             total.backward()
         except (RuntimeError, ValueError) as error:
-            return {"refused": line, "error": f"{type(error).__name__}: {str(error).strip().splitlines()[0][:TOLD]}"}
+            text = str(error).strip().splitlines()[0][:MESSAGE_LENGTH]
+            return {"refused": line, "error": f"{type(error).__name__}: {text}"}
     numbers = {shown: [float(f"{n:.12g}") for n in names[shown].tolist()]} if shown else {}
     return numbers | {"sum": float(f"{total.item():.12g}"), "gradient": [float(f"{g:.12g}") for g in x.grad.tolist()]}
 

@@ -5,8 +5,9 @@ python facts/special_values.py paddle
 
 A question is an expression of tensors `x` and `y`, which hold the numbers of one of INPUTS. `L` is the library, `F` its
 `nn.functional`, `D` its distributions, and `I` makes a tensor. An answer has for each tensor of the result its shape,
-dtype and numbers, and for each float input the gradient of the sum of the result. If the expression raises, the answer
-is the type of the error.
+dtype and numbers, and for each float input the gradient of the sum of the result. If the expression raises an error,
+the answer is the type of the error. If only backward raises one, the type replaces the gradients. If the result is not
+a tensor, the answer is its text.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ def answers(torch: Any) -> dict[str, Any]:
 
 
 def record(library: str) -> dict[str, Any]:
-    """Return all answers of PyTorch, with the version."""
+    """Return all answers of a library, with its version."""
     there = importlib.import_module(library)
     return {
         "library": library,

@@ -38,7 +38,7 @@ def answer(module: Any, program: str) -> list[str]:
     for lengths in LENGTHS:
         try:
             y = module.unflatten(x, axis, lengths)
-        except Exception:  # each library and version raises errors of other types
+        except Exception:  # the libraries and their versions raise errors of different types
             continue
         found.append(f"{lengths} -> {list(y.shape)}")
     return found

@@ -155,7 +155,7 @@ def unlike(question: str) -> list[str]:
 def ran(library: str, program: str) -> tuple[Steps, str]:
     """Run a program in minitensor. Return its observations, and the type of its error or "none"."""
     names: dict[str, Any] = {library: {"torch": torch, "paddle": minitensor}[library]}
-    look, note, steps = asked.looks(names)
+    look, note, steps = asked.looks()
     names |= {"look": look, "note": note}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
