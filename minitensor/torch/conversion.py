@@ -43,7 +43,8 @@ def to(
         RuntimeError: if there is no such device; for ``channels_last``, if the tensor does not have four dimensions.
         TypeError: if an argument is neither a device nor a dtype nor a tensor.
     """
-    copy = checks.flag("to()", "copy", copy)
+    flags = [each for each in where if isinstance(each, (bool, np.bool_))]  # PyTorch's `non_blocking` and `copy`
+    copy = checks.flag("to()", "copy", flags[1] if len(flags) > 1 else copy)
     device, dtype = device_and_dtype(*where, device=device, dtype=dtype)
     out: Any = input
     if device is not None:
@@ -78,7 +79,7 @@ def _laid_out_like(x: BaseTensor, copied: Any) -> Any:
 def device_and_dtype(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tuple[Any, DType | None]:
     """Return the device and the dtype among the arguments of ``to``. If one of them is not given, it is None.
 
-    A bool is ignored, because it is PyTorch's argument ``non_blocking``. The device is not checked.
+    Bools are ignored: they are PyTorch's arguments ``non_blocking`` and ``copy``. The device is not checked.
 
     Raises:
         TypeError: if there are several tensors, or if an argument is a class other than ``float``, ``int`` or ``bool``.
@@ -204,7 +205,7 @@ Raises:
 """
 
 
-#: ``FloatTensor``, ``DoubleTensor``, ``IntTensor``, ``LongTensor``, ``BoolTensor``.
+#: The classes ``FloatTensor``, ``LongTensor`` and so on, by name.
 TENSOR_TYPES: dict[str, type] = {
     name: _TensorType(
         name,
@@ -256,7 +257,7 @@ class Variable(metaclass=_AnyTensor):
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
-        """Return a tensor on the memory of ``data``, without its history."""
+        """Return a tensor on the memory of ``data``, without its history; an empty tensor if ``data`` is None."""
         if data is None:
             data = zeros(0)
         if not isinstance(data, BaseTensor):

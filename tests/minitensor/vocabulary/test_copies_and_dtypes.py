@@ -43,6 +43,13 @@ def test_deep_copies_of_pytorch_tensors_share_memory_as_the_originals_do():
         assert one.storage_offset() == other.storage_offset()
 
 
+def test_the_last_argument_of_to_by_position_is_copy():
+    a = torch.ones(2)
+    assert a.to(torch.float32, True) is a and a.to(torch.float32, False, False) is a
+    copied = a.to(torch.float32, False, True)
+    assert torch.equal(copied, a) and not np.shares_memory(copied._array, a._array)
+
+
 def test_a_deep_copy_of_a_paddle_tensor_shares_no_memory():
     a = paddle.arange(12.0).reshape([4, 3])
     tensors = [view(a) for view in VIEWS.values()]
