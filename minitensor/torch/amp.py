@@ -89,8 +89,9 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
     """
     if device_type is not None:
         checks.text("is_autocast_enabled()", "device_type", device_type)
-    lists = TORCH_CPU if device_type == "cpu" else TORCH_CUDA
-    return modes.casts is not None and (device_type is None or modes.casts.lists is lists)
+    if modes.casts is None or device_type is None:
+        return modes.casts is not None
+    return device_type in _LISTS and modes.casts.lists is _LISTS[device_type][0]
 
 
 def get_autocast_dtype(device_type: str) -> DType:
@@ -200,7 +201,9 @@ class GradScaler:
         self._rule.unscale(optimizer, gradients)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Divide the gradients by the scale, and call ``optimizer.step(...)`` unless a gradient contains inf or nan.
+        """Call ``optimizer.step(...)`` unless a gradient contains inf or nan.
+
+        The gradients are divided by the scale first, unless :meth:`unscale_` has already divided them.
 
         Returns:
             The result of the step; None if it was skipped.
@@ -236,7 +239,7 @@ class GradScaler:
         self._rule.next_step()
 
     def get_scale(self) -> float:
-        """Return the scale."""
+        """Return the scale; 1.0 if the scaler is disabled."""
         return self._rule.scale if self._enabled else 1.0
 
     def get_growth_factor(self) -> float:

@@ -173,6 +173,12 @@ def test_autocast_to_a_dtype_of_more_than_16_bits_warns_and_casts_nothing():
         assert (x @ x).dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
 
 
+def test_autocast_for_one_device_is_not_enabled_for_another_device():
+    with torch.autocast("cuda"):
+        enabled = [name for name in ("cpu", "cuda", "xpu") if torch.is_autocast_enabled(name)]
+    assert enabled == ["cuda"]
+
+
 # ---------- copies in 16 bits ----------
 
 
