@@ -82,7 +82,7 @@ class Distribution:
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """The shape of the parameters."""
+        """The shape of the parameters, without a dimension for categories."""
         return self._batch_shape
 
     @property
@@ -91,12 +91,12 @@ class Distribution:
         return self._event_shape
 
     def _shape(self, shape: Any, method: str = "rsample") -> list[int]:
-        """Return ``shape`` followed by the shape of the parameters."""
+        """Return ``shape`` followed by ``batch_shape``."""
         op = f"{type(self).__name__}.{method}"
         return list(as_shape(op, [*as_shape(op, shape), *self._batch_shape]))
 
     def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
-        """Return random outcomes without a gradient. Their shape is ``shape``, followed by that of the parameters.
+        """Return random outcomes without a gradient. Their shape is ``shape`` followed by ``batch_shape``.
 
         Args:
             seed: has no effect; ``minitensor.seed`` seeds the generator.
@@ -372,6 +372,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     Raises:
         NotImplementedError: if the two distributions are of different classes.
         TypeError: if an argument is not a distribution.
+        ValueError: if the shapes of the parameters cannot be broadcast.
     """
     for each in (p, q):
         if not isinstance(each, Distribution):

@@ -66,7 +66,7 @@ class GradScaler:
         self._rule = LossScale(float(scale), growth, backoff, interval, patience)
 
     def scale(self, var: Any) -> Any:
-        """Return the loss times the scale.
+        """Return the loss times the scale; the loss itself if the scaler is disabled.
 
         Raises:
             TypeError: if ``var`` is not a tensor.

@@ -1,8 +1,8 @@
 """Measure and free the memory of a GPU, under Paddle's names. All sizes are in bytes.
 
 ``device`` is a place, a name such as ``"gpu:sim"``, or the number of a GPU. The default is the GPU on which new tensors
-are created or, if they are created on the host, ``"gpu"``. If there is no such GPU, the functions of
-``minitensor.torch.cuda`` raise a RuntimeError instead of a ValueError.
+are created or, if they are created on the host, ``"gpu"``. If there is no such GPU, these functions raise a ValueError,
+and the functions of the same names in ``minitensor.torch.cuda`` a RuntimeError.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 
 
 def empty_cache() -> None:
-    """Free the cached memory of the current GPU: the reserved bytes that are not in use."""
+    """Free the cached memory of the default GPU: the reserved bytes that are not in use."""
     _gpu().empty_cache()
 
 

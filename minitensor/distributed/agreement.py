@@ -18,8 +18,8 @@ class RanksDifferError(RuntimeError):
     """Raised if the parameters of the ranks have different values.
 
     Attributes:
-        ranks: the ranks that differ from the majority. If there is no majority, the ranks that wrote the parameter more
-            often than others, or all ranks if all wrote it equally often.
+        ranks: the ranks whose checksum is not the most frequent one. If several checksums are the most frequent, the
+            ranks that wrote the parameter more often than another rank, or all ranks if all wrote it equally often.
         parameter: the name of the first parameter that differs.
     """
 
@@ -65,7 +65,7 @@ def _difference(entries: Iterable[tuple[str, str, int]]) -> RanksDifferError:
     (most, count), *others = Counter(sums).most_common()
     if count > others[0][1]:
         odd = [rank for rank, each in enumerate(sums) if each != most]
-    else:  # without a majority, report the ranks that wrote more often, because the others lack those writes
+    else:  # several checksums are the most frequent; the ranks that wrote more often have writes that the others lack
         odd = [rank for rank, each in enumerate(versions) if each > min(versions)] or list(range(len(sums)))
     if len(odd) == len(sums):
         verdict = "it cannot be decided which of them is right"

@@ -185,7 +185,7 @@ def _reduce(link: Link, tensor: Tensor, op: str, what: str) -> None:
 
 
 def _store(what: str, tensor: Tensor, overwrite: Any) -> None:
-    """Call ``overwrite`` with the array of ``tensor``. If it is not contiguous, use a copy and write it back."""
+    """Call ``overwrite`` with the array of ``tensor``, or with a contiguous copy, which is then written back."""
     array = tensor._array
 
     def store() -> None:

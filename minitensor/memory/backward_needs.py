@@ -1,6 +1,6 @@
 """Read from the derivative table which tensors the backward of an in-place operation needs, and why.
 
-:func:`new_saves_of` reads from a recorded node which copies the operation really saved.
+:func:`new_saves_of` reads from a recorded node how many bytes the operation allocated for the tensors that it saved.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def row_of(op: str) -> Row | None:
 
 
 def normal_twin(op: str) -> str:
-    """Return the name of the normal operation with the same result as the in-place ``op``; "" if there is none."""
+    """Return the name of the operation that returns a new tensor with the result of ``op``; "" if there is none."""
     row = row_of(op)
     return row.name if row is not None and row.normal else ""
 
@@ -59,7 +59,7 @@ class Needs:
         rules: the rules that will run, as in the table: ``x: g * cos(x)``.
         what: the tensors that these rules need, in words; empty if the rules need none.
         reasons: sentences that explain why the rules need these tensors, or why they need none.
-        own: the operands whose gradients need the old value of the overwritten operand, so that it has to be saved.
+        own: the operands whose gradients need the old value of the overwritten operand, which then has to be saved.
         marks: the number of bits per element that the rules need instead of the old value; 0 if they need none.
         output: True if the rules need the result.
     """
@@ -156,7 +156,7 @@ class NewSaves:
 
 
 def node_of_write(x: Tensor) -> Node | None:
-    """Return the recorded node of the operation that has just written ``x``."""
+    """Return the node of the operation that has just written ``x``; None if no node was recorded."""
     node = peek(x)
     if node is not None and node.op is READ:
         node = node.inputs[0]
@@ -187,7 +187,9 @@ def wanted_by(op: str, nodes: Collection[Node | None]) -> list[str] | None:
 
 
 def new_saves_of(op: str, node: Node, inputs: tuple[Any, ...]) -> NewSaves:
-    """Return the memory that was allocated for the tensors that ``node`` saves; without a copy, nothing is allocated.
+    """Return the memory that was allocated for the tensors that ``node`` saves.
+
+    An operand that is saved without a copy counts nothing. All figures are 0 if backward has freed the saved tensors.
 
     Args:
         op, inputs: the in-place operation that recorded the node, and its operands.

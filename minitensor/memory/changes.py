@@ -24,7 +24,8 @@ class MemoryChange(NamedTuple):
     Attributes:
         device: the name of the device.
         nbytes: the increase of the allocated bytes; negative for a release.
-        is_allocation: True if the change counts as an allocation.
+        is_allocation: True for a new storage on the host or a new block on a GPU; False for a release, and for
+            gradients in flight (see :func:`change_of`).
     """
 
     device: str

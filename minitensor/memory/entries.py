@@ -47,7 +47,7 @@ class TrackedMemory:
             self._name, self._rank = name, rank
 
     def drop_name(self, name: str) -> None:
-        """Remove ``name`` if it was read from an assignment, because it belongs to another piece of memory."""
+        """Remove ``name``, which belongs to another piece of memory, if its source was an assignment."""
         if self._rank == ASSIGNED and self._name == name:
             self._name, self._rank = "", 0
 

@@ -88,7 +88,7 @@ class Measure(Subscription):
 
     @property
     def peak(self) -> int:
-        """The maximum of that increase since the start."""
+        """The maximum of ``allocated`` since the start; 0 or more."""
         return self[self.device].peak
 
     @property

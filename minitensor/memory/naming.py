@@ -1,8 +1,8 @@
 """Find the names of tensors in a program while it is observed.
 
 A name that the program set (``x.name = "weights"``) has priority. Otherwise the name is read from the source text: in
-``h = x @ w`` the result is named ``h``, and in ``h.add_(1.0)`` the written tensor is named ``h``. Local variables of
-running functions are read only for a snapshot and at the start of a recording.
+``h = x @ w`` the result is named ``h``, and in ``h.add_(1.0)`` the written tensor is named ``h``. The variables of
+running functions and of their modules are read only for a snapshot and at the start of a recording.
 """
 
 from __future__ import annotations
@@ -135,9 +135,10 @@ class _Assignments:
 
 
 def names_in_reach(frame: FrameType | None) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors in the variables of running functions, innermost first, with their names.
+    """Yield the tensors in the variables of running functions and of their modules, with their names.
 
-    Tensors directly inside a list, tuple, dict or object are included.
+    The innermost function is the first. Tensors directly inside a list, tuple, dict or object are included. Variables
+    whose names begin with an underscore are left out.
     """
     seen: set[int] = set()
     while frame is not None:

@@ -43,7 +43,7 @@ from minitensor.memory.measuring import Bytes, name_of
 #: The types of events that change the figures of a line.
 _COUNTED = (StorageCreated, StorageReleased, FlightChanged, AllocatorChanged, TensorCreated, TensorWritten)
 
-#: The text of the last row, which counts the events after the function's last line, when its variables are freed.
+#: The text of the last row, which counts the events after the last line of the function, when its variables are freed.
 RETURNED = "(on return)"
 
 
@@ -57,7 +57,7 @@ class ProfileRow:
         allocations: the number of allocations.
         allocated: the increase of the allocated bytes; negative if the line freed more than it allocated.
         peak: the maximum of the allocated bytes while the line ran, minus the allocated bytes at the start of the
-            function; None if no event occurred while the line ran.
+            function; None if the line allocated, freed and wrote nothing.
         written: the bytes written in place.
         saved: the bytes of the tensors that the line's operations saved for backward. Saving stores a reference, which
             allocates nothing, but prevents the tensor from being freed.
@@ -83,8 +83,8 @@ class Table:
     Attributes:
         function, file: the names of the function and of the file that defines it; ``file`` is empty if unknown.
         device: the device whose bytes are counted.
-        rows: one row for every line of the function, and a last row for the return. The row of a line that runs several
-            times has the sums and the highest peak.
+        rows: one row for every line of the function (without a source text, for every line with an event), and a last
+            row for the return. The row of a line that runs several times has the sums and the highest peak.
         total: the figures of the whole call.
         error: the error that ended the call, as text; empty if the call returned.
     """
@@ -167,7 +167,10 @@ class LineProfiler(Subscription):
         super().close()
 
     def _row(self) -> ProfileRow:
-        """Return the row of the function's line that is running; in a recursion, of the line in the innermost call."""
+        """Return the row of the function's line that is running, in a recursion that of the innermost call.
+
+        If none of its lines is running, this is the row of the return.
+        """
         frame: Any = sys._getframe(2)
         while frame is not None and frame.f_code not in self._codes:
             frame = frame.f_back
@@ -224,7 +227,7 @@ def profile(function: Callable[..., Any] | None = None, /, *, device: Any = None
 
     Raises:
         TypeError: if ``function`` is not a function with lines to count: a class, a function written in C, a generator
-            function, or a coroutine function.
+            function, a coroutine function, an asynchronous generator, a ``staticmethod`` or a ``classmethod``.
     """
     if function is None:
         return functools.partial(profile, device=device, show=show)

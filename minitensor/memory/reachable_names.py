@@ -74,7 +74,7 @@ class Sharing:
         return registered if registered is not None and registered.ref() is x else None
 
     def name_of(self, x: Tensor) -> str:
-        """Return the name of ``x``, if known."""
+        """Return the name of ``x``; "" if unknown."""
         registered = self._known(x)
         extra = getattr(x, "_extra", None)
         return (registered.name if registered is not None else "") or (
@@ -87,7 +87,11 @@ class Sharing:
         return f"`{name}`" if name else f"the tensor of shape {list(x._array.shape)}"
 
     def base_of(self, x: Tensor) -> str:
-        """Return a description such as "view of w"; "" if ``x`` covers a whole storage and is no alias."""
+        """Return a description such as "view of w".
+
+        Return "" if ``x`` was not registered as a view and has as many elements as its base or, without a base, its
+        storage.
+        """
         registered = self._known(x)
         if registered is not None and registered.base:
             return registered.base

@@ -46,7 +46,8 @@ class Recording(engine_events.Subscription):
         self._naming = Naming()
         self._files: dict[str, str] = {}
         self._leaves: weakref.WeakKeyDictionary[Node, TrackedMemory] = weakref.WeakKeyDictionary()
-        # On Python 3.10: the line and the name of the last assignment, its instruction, and the memory with the name.
+        # On Python 3.10, about the last assignment: its code, line and variable; the instruction that computed the
+        # assigned value; and the value's memory.
         self._last: tuple[tuple[CodeType, int, str], int, TrackedMemory] | None = None
 
     # ---------- results ----------
@@ -130,7 +131,7 @@ class Recording(engine_events.Subscription):
         self._storages += 1
         if type(storage) is not Storage:
             block = self._block_of(storage)
-            if block.storage:  # a sum of gradients now uses the block of the first gradient
+            if block.storage:  # another storage used this block: a sum of gradients now uses that of the first gradient
                 key = block.device, block.address
                 block = self._blocks[key] = TrackedMemory(*key, block.size, block.requested)
             block.storage = self._storages

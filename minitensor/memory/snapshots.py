@@ -61,9 +61,9 @@ def dump_snapshot(path: str | os.PathLike[str], device: Any = None) -> None:
     viewer shows names of tensors and operations in place of stack frames. If a recording (``with memory.record():``) is
     open, the file contains the recorded events; otherwise it contains only the present state.
 
-    For a simulated GPU, the file has the segments and blocks of the allocator. On the host, where the C library
-    allocates, every storage is a segment with one block, and gradients that backward has not passed on yet have
-    addresses from 2**48 on.
+    For a simulated GPU, the file has the segments and blocks of the allocator. On other devices, where the C library or
+    CUDA allocates, every storage is a segment with one block. On the host, gradients that backward has computed and not
+    passed on yet are such segments too, with addresses from 2**48 on.
 
     Args:
         device: by default, the device for new tensors.
@@ -89,7 +89,7 @@ def dump_snapshot(path: str | os.PathLike[str], device: Any = None) -> None:
 
 
 class _StorageSegments:
-    """The host's memory in the form of an allocator's: every storage is a segment with one block."""
+    """The memory of the host or a CUDA GPU, as segments and blocks: every storage is a segment with one block."""
 
     def __init__(self, live: dict[int, MemoryEvent]) -> None:
         self._live = live

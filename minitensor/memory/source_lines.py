@@ -129,7 +129,7 @@ class Sources:
 
 
 def position_in(code: CodeType, instruction: int) -> tuple[Any, ...] | None:
-    """Return the position of an instruction in the form of :func:`position_of`; None before Python 3.11."""
+    """Return the position of an instruction in the form of :func:`position_of`; None if unknown, as on Python 3.10."""
     positions = getattr(code, "co_positions", None)
     if positions is None:
         return None

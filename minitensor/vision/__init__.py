@@ -1,4 +1,4 @@
-"""Transform pictures that are tensors, like ``paddle.vision.transforms`` and ``torchvision.transforms``.
+"""Transform pictures that are tensors, as ``paddle.vision.transforms`` and ``torchvision.transforms`` do.
 
 Most transforms can also work in place.
 """

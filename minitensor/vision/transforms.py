@@ -1,8 +1,9 @@
 """Flip, crop, colour and normalize pictures, which are tensors of shape [..., channels, height, width].
 
 The functions have the names and arguments that Paddle and torchvision share. The argument ``inplace`` is an addition of
-minitensor, except in ``normalize``, where torchvision has it, too. With ``inplace=False``, a function copies the
-picture and writes into the copy, so both settings run the same operations and return the same values.
+minitensor, except in ``normalize``, where torchvision has it, too. With ``inplace=False``, the functions for colours
+and normalization copy the picture and write into the copy, so both settings run the same operations and return the same
+values.
 """
 
 from __future__ import annotations
