@@ -34,7 +34,7 @@ class _Listed(Layer):
 
     @classmethod
     def _of(cls, layers: Any) -> Any:
-        """Return a list of the same class with other layers."""
+        """Return a list of this class with the given layers."""
         raise NotImplementedError
 
 

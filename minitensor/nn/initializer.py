@@ -1,7 +1,7 @@
-"""Initializers under Paddle's names: they draw the initial numbers of parameters.
+"""Initializers under Paddle's names: they create the initial numbers of parameters.
 
-The numbers are drawn on the host, by the generator that ``minitensor.seed`` seeds. An initializer that is called with a
-tensor writes the numbers into the tensor with ``set_value``, in one versioned write.
+Random numbers are drawn on the host, by the generator that ``minitensor.seed`` seeds. An initializer that is called
+with a tensor writes the numbers into the tensor with ``set_value``, in one versioned write.
 """
 
 from __future__ import annotations

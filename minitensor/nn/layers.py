@@ -172,7 +172,7 @@ class Identity(Layer):
 
 
 class Dropout(Layer):
-    """Set elements to 0 with probability ``p`` in training and divide the others by ``1 - p``.
+    """In training, set elements to 0 with probability ``p`` and divide the others by ``1 - p``.
 
     The result has the shape of the input.
 

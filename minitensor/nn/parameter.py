@@ -90,7 +90,7 @@ def create_parameter(
         shape: a list of integers.
         dtype: a floating dtype; float32 by default.
         name: the parameter's name in error messages.
-        attr: a :class:`ParamAttr`, an initializer, a name, or None.
+        attr: a :class:`ParamAttr`, an initializer, a name, True or None.
         is_bias: if there is no initializer, True to start with zeros, and False to let ``XavierUniform`` draw the
             values.
         default_initializer: the initializer that draws the values if ``attr`` has none.
@@ -115,7 +115,7 @@ def create_parameter(
 
 
 def as_attr(attr: Any) -> ParamAttr:
-    """Return ``attr``, which may be an initializer, a name, True or None, as a :class:`ParamAttr`.
+    """Return ``attr`` (a :class:`ParamAttr`, an initializer, a name, True or None) as a :class:`ParamAttr`.
 
     Raises:
         TypeError: if ``attr`` is anything else.

@@ -84,7 +84,7 @@ class _Cell(Layer):
 
 class SimpleRNNCell(_Cell):
     """One step of a simple recurrent network (Elman 1990). The same tensor is the output and the new state:
-    ``tanh(x @ weight_ih.T + bias_ih + state @ weight_hh.T + bias_hh)``.
+    ``activation(x @ weight_ih.T + bias_ih + state @ weight_hh.T + bias_hh)``.
 
     The inputs are [batch, input_size] and the states [batch, hidden_size], by default zeros. ``weight_ih`` has the
     shape [hidden_size, input_size], ``weight_hh`` [hidden_size, hidden_size].

@@ -36,7 +36,7 @@ def clip_grad_norm_(
         error_if_nonfinite: True to refuse a norm that is inf or nan.
 
     Returns:
-        The norm before scaling, a tensor without dimensions.
+        The norm before scaling, a tensor without dimensions; 0 if no tensor has a gradient.
 
     Raises:
         ValueError: if ``norm_type`` is anything else.

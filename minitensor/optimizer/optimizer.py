@@ -229,10 +229,10 @@ class Optimizer:
         self._rate = self._number("learning_rate", value)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the averages and the number of steps of each parameter, with keys that begin with its name.
+        """Return averages and the number of steps of each parameter, with keys that begin with the parameter's name.
 
-        The averages are tensors, not copies: later steps write into them. The key ``"LR_Scheduler"`` has the state of
-        the scheduler.
+        The averages are the optimizer's tensors, not copies: later steps write into them. The key ``"LR_Scheduler"``
+        has the state of the scheduler.
         """
         found: dict[str, Any] = {}
         for parameter, kept, steps in zip(self._parameters, self._kept, self._steps, strict=True):
@@ -292,7 +292,7 @@ class Optimizer:
 
 
 def _piece(array: Array) -> int:
-    """Return the number of elements of ``array`` to process at a time."""
+    """Return the number of elements of ``array`` to process at a time; all if ``array`` is not contiguous."""
     if not array.flags.c_contiguous:
         return array.size
     most = PIECE if type(array) is np.ndarray else PIECE_ON_GPU
@@ -307,5 +307,5 @@ def add_penalty(gradient: Array, parameter: Array, decay: Any, buffer: Array) ->
 
 
 def _number_for(array: Array, number: float) -> Any:
-    """Return a number in the dtype of ``array``. On the host it is an array, with which a ufunc is 400 ns faster."""
+    """Return ``number``, on the host as an array in the dtype of ``array``, with which a ufunc is 400 ns faster."""
     return np.asarray(number, array.dtype) if type(array) is np.ndarray else number

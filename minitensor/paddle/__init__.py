@@ -1,7 +1,7 @@
 """Paddle's functions that are not operations of the derivative table: modes, devices, inspection of tensors and others.
 
 With these functions, programs for Paddle's dynamic mode run after ``import minitensor as paddle``.
-:mod:`minitensor.paddle.names`, the source of appendix C, compares names with those of other libraries.
+:mod:`minitensor.paddle.names`, the source of the book's appendix C, compares names with those of other libraries.
 """
 
 from __future__ import annotations

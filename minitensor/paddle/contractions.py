@@ -248,7 +248,8 @@ def kthvalue(
 
 def logsumexp(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Return the logarithm of the sum of exponentials along ``axis`` (all by default). The sum does not overflow. The
-    result has the shape of ``x`` without the dimensions ``axis``; with ``keepdim`` they remain and have length 1.
+    result has the shape of ``x`` without the dimensions ``axis``; with ``keepdim`` they remain and have length 1. The
+    result for integers is float32.
 
     Raises:
         IndexError: if ``x`` does not have that axis.

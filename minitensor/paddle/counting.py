@@ -56,7 +56,7 @@ def unique(
 
 
 def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
-    """Return a row of float32 numbers for each element of ``x``: 1 at the class that the element names, 0 elsewhere.
+    """Return a row of float32 numbers for each element of ``x``: 1 at the element's class, 0 elsewhere.
 
     The result has the shape of ``x`` and one more dimension at the end, of length ``num_classes``.
 

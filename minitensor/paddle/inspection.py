@@ -1,4 +1,4 @@
-"""Inspect tensors, under Paddle's names. The results have no gradient."""
+"""Inspect tensors, their versions and their gradients, under Paddle's names. The results have no gradient."""
 
 from __future__ import annotations
 
@@ -143,6 +143,7 @@ def register_backward_hook(x: Tensor, hook: Callable[[], Any]) -> None:
 
     Raises:
         ValueError: if ``x`` is not a leaf, or does not need a gradient.
+        TypeError: if ``x`` is not a tensor, or ``hook`` is not a function.
     """
     need_tensor("_register_backward_hook", x)
     if not x.is_leaf:

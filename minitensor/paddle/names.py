@@ -1,8 +1,8 @@
 """A table with the names of each function in minitensor, Paddle, PyTorch, NumPy and JAX.
 
-It is the source of appendix C. A cell is a line of code for one library, which runs after the library's start code.
-``facts/names.py`` ran the cells of the other libraries and recorded the results. The cells of minitensor run in the
-tests and when the appendix is built. If the results of a row differ, it has a note about the difference.
+It is the source of the book's appendix C. A cell is a line of code for one library, which runs after the library's
+start code. ``facts/names.py`` ran the cells of the other libraries and recorded the results. The cells of minitensor
+run in the tests and when the appendix is built. If the results of a row differ, it has a note about the difference.
 
 This module imports nothing of minitensor, so that ``facts/names.py`` can import it without minitensor.
 """
@@ -40,7 +40,8 @@ where = address(x)
 {cell}
 """
 
-#: The results to compare, in words and as expressions. ``z`` is the value of the cell or, if it is a statement, ``x``.
+#: The results to compare, in words and as expressions. ``z`` is the value of the cell. If the cell is a statement,
+#: ``z`` is the variable that the cell or the code before it assigns, or else ``x``.
 ASKS = {
     "numbers": ("the result", "numbers(z)"),
     "x": ("x afterwards", "numbers(before)"),
@@ -98,7 +99,7 @@ class NameRow:
             compile(cell, "<cell>", "eval")
             cell = f"z = {cell}"
         except SyntaxError:
-            pass  # the cell is a statement, so `z` will be `x`
+            pass  # the cell is a statement
         given = _calls(self.given.get(library, ""), library)
         if "z = " not in given + cell:
             cell += "\nz = x"

@@ -17,9 +17,10 @@ def twin_of(name: str) -> str:
 
 
 def count_slips(name: str, other: str) -> int:
-    """Count the letters that were omitted, inserted, swapped with the next one, or, in long names, replaced.
+    """Count the letters that were omitted, inserted, replaced, or swapped with the next one.
 
-    The count is the optimal string alignment distance, except that a replacement counts twice in short names.
+    The count is the optimal string alignment distance, except that in names of at most ``_SHORT`` letters a replacement
+    counts twice.
     """
     replacement = 2 if max(len(name), len(other)) <= _SHORT else 1
     before: list[int] = []
@@ -38,7 +39,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the public name in ``known`` of which ``name`` is probably a misspelling, ignoring case; or None.
 
     The twin of ``name``, with or without the last underscore, comes first. Otherwise the names may differ by one slip,
-    or by two if both are long.
+    or by two if both have at least ``_LONG`` letters.
     """
     public = {each.lower(): each for each in sorted(known) if not each.startswith("_")}
     given = name.lower()

@@ -119,6 +119,7 @@ def argsort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = 
 
     Raises:
         IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
     """
     return _order("argsort", x, axis, descending)
 
