@@ -2,9 +2,9 @@
 
 Names, meanings, error messages and printed texts are PyTorch's: ``+=`` writes in place, ``split`` and ``expand`` return
 views, ``round`` rounds half to even, and ``numpy()`` shares memory. Tensors and backward are the engine's: a tensor of
-this package is a tensor of the engine with PyTorch's methods. If one operand of an operator has PyTorch's methods and
-the other one has Paddle's, the result has the class of the left operand. A missing name raises an AttributeError that
-suggests the nearest name.
+this package is a tensor of the engine with PyTorch's methods. If one operand of ``x + y`` or another operator has
+PyTorch's methods and the other operand has Paddle's, the result has the class of the left operand; comparisons always
+return a tensor of this package. A missing name raises an AttributeError that suggests the nearest name.
 """
 
 import math as _math

@@ -19,8 +19,9 @@ def scale_operand(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> An
     """Return ``alpha * y``, which the operation ``op`` then adds to ``x`` or subtracts from ``x``. If ``y`` is a
     tensor, ``redirect`` computes the product as a recorded operation.
 
-    A tensor ``y`` of integers or bools is converted to the dtype of the sum first. If that is a 16-bit floating-point
-    dtype, ``alpha`` is rounded to 16 bits first, and so is ``y`` if it is a number.
+    A tensor ``y`` of integers or bools is converted to the dtype of the sum first. If the dtype of the sum is a 16-bit
+    floating-point one, ``alpha`` is rounded to 16 bits first, and so is ``y`` if it is a number. If ``y`` is neither a
+    tensor nor a number, it is returned unchanged.
 
     Raises:
         RuntimeError: if ``alpha`` is a float although neither operand holds floats, if ``alpha`` is a bool although the

@@ -42,7 +42,7 @@ def _own_input(op: str, x: BaseTensor, *wanted: Node | None) -> Saved:
 
 
 def revived(node: Node, what: str, saved: Saved, *rest: Any) -> BaseTensor:
-    """Return the saved tensor with the values that it had when it was saved. Used if backward itself is recorded."""
+    """Return a saved tensor for a backward that is itself recorded; raise an error if the tensor was overwritten."""
     if not is_intact(saved):
         raise errors.stale(node, what, saved)
     return engine_revived(node, what, saved, *rest)

@@ -72,7 +72,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 
     Args:
         dtype: by default the dtype of ``data`` if it is an array or a tensor, else float32, int64 or bool by the kind
-            of the numbers. Arrays and NumPy's numbers in a list keep their dtype, or the list gets the promoted dtype.
+            of the numbers. If the items of a list have several dtypes, the result has the dtype to which they promote.
 
     Raises:
         ValueError: if the lists differ in length.
@@ -126,7 +126,7 @@ def _check_items(data: Any, dim: int = 1) -> None:
 def _promoted_dtype(data: Any) -> np.dtype | None:
     """Return the dtype to which PyTorch promotes the items of nested lists.
 
-    None stands for the default of Python's numbers, and for items that no tensor holds.
+    Return None if there are no items, or if the dtype of an item is one that a tensor cannot have.
     """
     dtypes: set[Any] = set()
     _collect_dtypes(data, dtypes)
@@ -142,7 +142,7 @@ _OF_PYTHON = {bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype
 def _collect_dtypes(data: Any, dtypes: set[Any]) -> None:
     """Add the dtypes of all items of nested lists to ``dtypes``; None for an item without one."""
     kinds = set(map(type, data))
-    if kinds <= _OF_PYTHON.keys():  # the usual case, without a look at each number
+    if kinds <= _OF_PYTHON.keys():  # the usual case: there are only Python's numbers
         dtypes.update(_OF_PYTHON[kind] for kind in kinds)
         return
     for item in data:
@@ -411,8 +411,8 @@ def logspace(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Raise ``base`` to ``steps`` evenly spaced powers from ``start`` to ``end``, both included. The result has the
-    shape [steps], and the dtype float32 unless ``dtype`` is given.
+    """Return powers of ``base`` whose exponents are ``steps`` evenly spaced numbers from ``start`` to ``end``, both
+    included. The result has the shape [steps], and the dtype float32 unless ``dtype`` is given.
 
     Raises:
         RuntimeError: if ``steps`` is negative.

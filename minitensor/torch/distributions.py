@@ -64,7 +64,7 @@ class Distribution:
     """A probability distribution, or a batch of them.
 
     Attributes:
-        batch_shape: the shape of the parameters.
+        batch_shape: the shape of the parameters, without the dimension for the categories of a :class:`Categorical`.
         event_shape: the shape of one outcome.
     """
 
@@ -77,7 +77,7 @@ class Distribution:
         self._validate_args = validate_args is None or checks.flag(op, "validate_args", validate_args)
 
     def _check(self, name: str, allowed: str, valid: Callable[[Any], Any]) -> None:
-        """Raise ValueError unless ``valid`` returns True for every number of the parameter ``name``."""
+        """If arguments are validated, raise ValueError unless ``valid`` is true for all of the parameter ``name``."""
         given = getattr(self, name)
         if self._validate_args and not bool(np.all(valid(given.detach()._array))):
             raise ValueError(
@@ -86,7 +86,9 @@ class Distribution:
             )
 
     def _check_value(self, value: Any, allowed: str, valid: Callable[[Any], Any]) -> None:
-        """Raise ValueError unless ``value`` is a tensor, and ``valid`` returns True for every number in it."""
+        """If arguments are validated, raise ValueError unless ``value`` is a tensor that can be broadcast against the
+        parameters, and ``valid`` is true for every number in it.
+        """
         if not self._validate_args:
             return
         if not isinstance(value, BaseTensor):
@@ -105,7 +107,7 @@ class Distribution:
 
     @property
     def batch_shape(self) -> Size:
-        """The shape of the parameters."""
+        """The shape of the parameters, without a dimension for categories."""
         return self._batch_shape
 
     @property
@@ -135,7 +137,7 @@ class Distribution:
         return [*lead, *self._batch_shape, *self._event_shape]
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Return random outcomes without a gradient. Their shape is ``sample_shape``, then that of the parameters."""
+        """Return random outcomes without a gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         with no_grad():
             return self.rsample(sample_shape)
 
@@ -349,6 +351,7 @@ class Categorical(Distribution):
     Raises:
         ValueError: if both or neither of ``probs`` and ``logits`` are given, if a number in ``probs`` is negative, if
             probabilities have the sum 0, or if the argument has no dimension.
+        TypeError: if the argument is not a tensor.
     """
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
@@ -418,7 +421,7 @@ _DIVERGENCES: dict[tuple[type, type], Callable[[Any, Any], Tensor]] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
-    """Return a decorator. It registers a function that computes the divergence between two classes of distributions.
+    """Return a decorator that registers a function ``f(p, q)`` as the divergence of distributions of two classes.
 
     Raises:
         TypeError: if an argument is not a subclass of :class:`Distribution`.

@@ -75,7 +75,7 @@ SCALAR_NAMES = ByNumpyDType(lambda known: SCALARS[known.name])
 
 
 def dtype_of(given: Any) -> dtype:
-    """Return PyTorch's element type for a dtype of either vocabulary, a name, or ``float``, ``int`` or ``bool``.
+    """Return the element type for a dtype of this package or of Paddle's names, a name, ``float``, ``int`` or ``bool``.
 
     Raises:
         TypeError: if minitensor has no such type.

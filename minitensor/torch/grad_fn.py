@@ -43,7 +43,7 @@ def function_name(node: Node) -> str:
         return "torch::autograd::AccumulateGrad"
     if op.name == "setitem" and op.saved_names:
         return "IndexPutBackward0"  # an assignment with an advanced index
-    if op.name.endswith("]"):  # one output of a function of one's own, such as Two[1]
+    if op.name.endswith("]"):  # one of the outputs of a custom function, such as `Two[1]`
         return f"{op.name[: op.name.rindex('[')]}Backward"
     return operation_name(op.name)
 
@@ -89,7 +89,8 @@ class NamedOperation(Operation):
 def name_grad_fn(out: _AnyTensor, name: str) -> _AnyTensor:
     """Give the ``grad_fn`` of ``out`` the name ``name``, and return ``out``.
 
-    Used if several operations computed ``out``, but PyTorch has a single operation for the whole computation.
+    The caller composed ``out`` of several operations, and PyTorch has a single operation for the whole computation. A
+    ``grad_fn`` that was already renamed keeps its name.
     """
     node = out._node
     if node is not None and not getattr(node.op, "renamed", False):

@@ -1,8 +1,7 @@
 """Hide the names of the engine's tensor that PyTorch's tensor lacks.
 
-Reading a hidden attribute raises an error that suggests PyTorch's name. Names that only describe the tensor, such as
-``offset`` and ``place``, are not hidden, because the engine and the memory stepper read them on tensors of both
-vocabularies.
+Reading a hidden attribute raises an error that suggests PyTorch's name. Names that the engine or ``memory_stage`` reads
+on tensors with Paddle's and with PyTorch's methods, such as ``offset`` and ``place``, are not hidden.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from minitensor.torch import assembly  # noqa: F401  # defines the tensor's own 
 from minitensor.torch.errors import NOT_HERE
 from minitensor.torch.tensor import Tensor
 
-#: The names that the engine reads on tensors of both vocabularies.
+#: The names that are not hidden, although PyTorch's tensor lacks some of them.
 _KEPT = frozenset((
     *("astype", "inplace_version", "is_contiguous", "name", "nbytes", "ndim", "offset", "place", "scale"),
     *("stop_gradient", "strides", "data_ptr", "element_size", "is_leaf"),

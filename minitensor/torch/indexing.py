@@ -55,7 +55,7 @@ def _checked_entry(entry: Any) -> Any:
 
 
 def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
-    """Return the index as a tuple.
+    """Check an index and return it as a tuple, in which a tuple or range is a list, and a uint8 mask a mask of bools.
 
     Raises:
         IndexError: if the index has more dimensions than ``x``, if a number is out of range, or if an entry is not
@@ -166,7 +166,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 
 def _lay_out(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tensor:
-    """Return ``out`` in PyTorch's memory layout. It was read from ``source`` by the advanced index ``entries``."""
+    """Return ``out``, which the advanced index ``entries`` read from ``source``, in PyTorch's memory layout."""
     index: list[np.ndarray] = []
     axes: list[int] = []
     plain: list[Any] = []
@@ -178,7 +178,7 @@ def _lay_out(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tenso
         else:
             array = np.asarray(host_array(entry._array) if isinstance(entry, BaseTensor) else entry)
             if array.ndim == 0:
-                return out  # the index is a single bool
+                return out  # the entry is a single bool
             # A mask is replaced by the positions of its true elements: one array for each dimension of the mask.
             each = list(np.nonzero(array)) if array.dtype.kind == "b" else [array]
             axes += range(len(plain), len(plain) + len(each))
@@ -195,7 +195,9 @@ def _lay_out(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tenso
 
 
 def _check_value(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> None:
-    """Raise RuntimeError if ``value`` does not fit into the elements that the index selects."""
+    """Raise RuntimeError if ``value`` does not fit into the elements that the index selects; IndexError if there are
+    none, because the index does not fit ``x``.
+    """
     plain, advanced = engine._plain(entries, x._array)
     try:
         shape = x._array[plain].shape

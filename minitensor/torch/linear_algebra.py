@@ -283,7 +283,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
         compute_mode: ignored. PyTorch may use a matrix product; minitensor always subtracts the rows.
 
     Raises:
-        RuntimeError: if the shapes do not fit, ``x1`` and ``x2`` are floats of different dtypes, or ``p`` is below 0.
+        RuntimeError: if the shapes do not fit, ``x1`` and ``x2`` are not floats of one dtype, or ``p`` is below 0.
         TypeError: if ``x1`` or ``x2`` is not a tensor, or ``p`` is not a number.
     """
     need_tensor("cdist", x1, name="x1")

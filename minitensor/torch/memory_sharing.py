@@ -35,7 +35,8 @@ class UnversionedStorage(Storage):
     """A second storage on the memory of the storage ``of``, with a separate version.
 
     The bytes are counted for ``of``, and this storage keeps ``of`` alive. The attribute ``numpy_array`` is an array on
-    the same memory. It is registered at ``of``, so that ``check_foreign_writes`` finds writes through this storage.
+    the same memory; on a GPU it is None. The array is registered at ``of``, so that ``check_foreign_writes`` finds
+    writes through this storage.
     """
 
     __slots__ = ("of", "numpy_array")

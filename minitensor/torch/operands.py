@@ -67,7 +67,7 @@ def _refuse_numbers(op: str, given: tuple[Any, ...]) -> None:
 
 
 def as_operands(op: str, *given: Any) -> tuple[BaseTensor, ...]:
-    """Return tensors for the arguments of a normal operation.
+    """Return tensors for the arguments of an operation that is not in place.
 
     Raises:
         TypeError: if an argument cannot be converted to a tensor, or if no argument is a tensor.
@@ -119,7 +119,7 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[BaseTensor,
 
 
 def cast(x: BaseTensor, dtype: np.dtype) -> BaseTensor:
-    """Return ``x`` in another dtype, as a tensor of this vocabulary."""
+    """Return ``x`` in another dtype, as a tensor with PyTorch's methods."""
     return as_torch(engine_cast(x, dtype))
 
 
@@ -266,7 +266,7 @@ def as_mask(op: str, mask: Any, name: str = "mask") -> BaseTensor:
 
 
 def check_target(x: BaseTensor, op: str) -> None:
-    """Check that the in-place ``op`` may write ``x``. Called if ``x`` is a leaf or shares a history with its views.
+    """Check that the in-place ``op`` may write ``x``, which is a leaf or shares a history with its views.
 
     Raises:
         RuntimeError: if ``x`` is a leaf that requires grad, or a view of such a leaf, or if elements of the base of
@@ -368,8 +368,8 @@ def no_bounds_error() -> RuntimeError:
 def clamp_by_tensors(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -> Any:
     """Return ``x`` clamped to ``low`` and ``high``. At least one bound is a tensor, which is broadcast against ``x``.
 
-    If one bound is a number and the other a tensor without dimensions, this tensor counts as a number. If ``op`` ends
-    with an underscore, the result is written into ``x``.
+    If one bound is a number, and the other a tensor without dimensions that requires no grad, this tensor counts as a
+    number; any other tensor beside a number is refused. If ``op`` ends with an underscore, ``x`` is overwritten.
     """
     tensors = [bound for bound in (low, high) if isinstance(bound, BaseTensor)]
     if low is not None and high is not None and len(tensors) == 1:

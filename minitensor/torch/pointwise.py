@@ -134,7 +134,7 @@ def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
 
 
 def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """Return ``input``, with elements below ``min`` replaced by ``min``. The result has the shape of ``input``.
+    """Return ``input``, with elements below ``min`` replaced by ``min``. The result has the broadcast shape.
 
     Raises:
         TypeError: if ``input`` is not a tensor, or the bound is neither a number nor a tensor.
@@ -143,7 +143,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 
 
 def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """Return ``input``, with elements above ``max`` replaced by ``max``. The result has the shape of ``input``.
+    """Return ``input``, with elements above ``max`` replaced by ``max``. The result has the broadcast shape.
 
     Raises:
         TypeError: if ``input`` is not a tensor, or the bound is neither a number nor a tensor.

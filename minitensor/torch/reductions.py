@@ -60,7 +60,7 @@ def _truth(name: str) -> Callable[..., Tensor]:
         return without_history(input, found, name)
 
     truth.__name__ = truth.__qualname__ = name
-    truth.__doc__ = f"Return True if {name} elements are true. With ``dim``, do so for each slice along it.\n{_TRUTH}"
+    truth.__doc__ = f"Return True if {name} elements are true; with ``dim``, for each slice along ``dim``.\n{_TRUTH}"
     return truth
 
 
@@ -140,7 +140,7 @@ class ValuesAndIndices(namedtuple("ValuesAndIndices", ("values", "indices"))):
 
 
 def _restored(name: str, values: Any, indices: Any) -> ValuesAndIndices:
-    """Return an object of the class of results of the function ``name``. Pickles contain the name `_restored`."""
+    """Return the result of the function ``name``. Pickles contain the name `_restored`, so it must not change."""
     kind = next(each for each in ValuesAndIndices.__subclasses__() if each.name == name)
     return kind(values, indices)
 
@@ -355,6 +355,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
     Raises:
         IndexError: if ``input`` has no such dimension.
         RuntimeError: if the dtype is not a floating-point one, or ``p`` is below 0 and there are no numbers.
+        TypeError: if ``p`` is neither a number nor "fro".
     """
     p = 2 if isinstance(p, str) and p == "fro" else p
     if not isinstance(p, (int, float)):

@@ -169,7 +169,7 @@ def view_strides(array: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def register_strides(array: Array) -> Array:
-    """Return ``array``, the array of a new view, and set ``strided.unusual`` if its strides are unusual.
+    """Return ``array``, the array of a new view, and set ``strided_tensors.unusual`` if its strides are unusual.
 
     Only arrays that numpy calls contiguous are checked, because numpy ignores the strides of dimensions of length 1.
     """

@@ -49,8 +49,8 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None) 
     Args:
         f: a path or an open file.
         map_location: the device for all tensors, or a dict from device to device such as ``{"cuda:0": "cpu"}``, or a
-            function ``f(storage, device)``. The function returns ``storage`` for the host or ``storage.cuda()`` for the
-            GPU.
+            function ``f(storage, device)``. The function returns ``storage`` for the host, ``storage.cuda()`` for the
+            GPU, or None for the device on which the tensor was saved.
 
     Raises:
         OSError: if there is no such file.

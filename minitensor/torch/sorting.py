@@ -231,7 +231,7 @@ def _running(name: str, largest: bool) -> Callable[..., ValuesAndIndices]:
 
     running.__name__ = running.__qualname__ = name
     running.__doc__ = f"""For each element, return the {"largest" if largest else "smallest"} among it and the elements
-    before it along ``dim``, and the position of this element. If several are equal, the position is that of the last.
+    before it along ``dim``, and the position of the returned element: the last position if several are equal.
 
     Returns:
         Two tensors of the shape of ``input``: the elements, and their positions (int64).
@@ -290,7 +290,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """Return the median of all elements. With ``dim``, return the medians along ``dim`` and their positions.
 
     If there are two middle elements, the median is the lower one. If an element is nan, the median is nan. Without
-    ``dim``, all elements that equal the median share its gradient.
+    ``dim``, all elements that equal the median share its gradient, and the median of no elements is nan.
 
     Returns:
         A tensor without dimensions. With ``dim``, two tensors of the shape of ``input`` without ``dim`` (or with length

@@ -261,8 +261,8 @@ class Tensor(BaseTensor):
         """Call ``hook(gradient)`` in backward. A tensor that the hook returns replaces the gradient.
 
         Raises:
-            RuntimeError: if the tensor does not require grad. Backward raises it if the hook returns a tensor of
-                another shape or dtype.
+            RuntimeError: if the tensor does not require grad; in backward, if the hook returns a tensor of another
+                shape or dtype.
             TypeError: if ``hook`` is not a function.
         """
         if self._current() is None:
@@ -275,8 +275,8 @@ class Tensor(BaseTensor):
         """Call ``hook(tensor)`` each time after backward has added to the gradient of this leaf.
 
         Raises:
-            RuntimeError: if the tensor is not a leaf, or does not require grad. Backward raises it if the hook returns
-                a value.
+            RuntimeError: if the tensor is not a leaf, or does not require grad; in backward, if the hook returns a
+                value.
         """
         return call_after_accumulation(self, hook)
 

@@ -198,7 +198,8 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Return the tensor with the dimensions from ``start_dim`` to ``end_dim`` merged into one.
 
-    If ``start_dim`` and ``end_dim`` are the same dimension, the result is the tensor itself.
+    If ``start_dim`` and ``end_dim`` are the same dimension, the result is the tensor itself. A tensor without
+    dimensions becomes a vector of one element.
 
     Raises:
         RuntimeError: if ``start_dim`` comes after ``end_dim``.

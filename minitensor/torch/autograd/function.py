@@ -119,6 +119,7 @@ class Function(PyLayer):
         Raises:
             RuntimeError: if forward writes a leaf that requires grad, or an input without ``mark_dirty``.
             TypeError: if there are keyword arguments, or if forward returns no tensor.
+            NotImplementedError: if the class does not define forward.
         """
         if kwargs:
             raise TypeError("apply() takes no keyword arguments")
@@ -177,7 +178,7 @@ class Function(PyLayer):
 def _fit(name: str, k: int, x: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Return ``x``, the gradient of input ``k``, in the shape and dtype of that input.
 
-    If the gradient has a larger shape to which the input can be broadcast, it is summed over the broadcast dimensions.
+    If the input can be broadcast to the larger shape of ``x``, ``x`` is summed over the broadcast dimensions.
     """
     if not isinstance(x, BaseTensor):
         raise RuntimeError(

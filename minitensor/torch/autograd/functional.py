@@ -22,7 +22,7 @@ def _tuple(given: Any, what: str) -> tuple[Tensors, bool]:
     """Return ``given`` as a tuple of tensors, and True if it was a tuple or list instead of a single tensor.
 
     Raises:
-        TypeError: if it is neither a tensor nor a tuple or list of tensors. The message uses the name ``what`` for it.
+        TypeError: if ``given`` is neither a tensor nor a tuple or list of tensors. The message calls it ``what``.
     """
     many = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     for i, x in enumerate(many):
@@ -92,7 +92,7 @@ def _need_curvature(first: Tensors) -> None:
 
 
 def _gradients(outputs: Any, inputs: Tensors, seeds: Any, create_graph: bool) -> Tensors:
-    """Multiply each output by its tensor in ``seeds``, and return the gradients of the sum by each of ``inputs``.
+    """Multiply each output by its tensor in ``seeds`` (None: by 1), and return the gradients of the sum by ``inputs``.
 
     An input on which no output depends gets zeros.
     """
@@ -245,8 +245,8 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return the output of ``func``, and the product of the Jacobian and ``v``.
 
-    Two backwards compute the product. The first one computes ``u @ J`` for a tensor ``u`` that needs a gradient. This
-    is linear in ``u``, so the second one, the backward of ``(u @ J) @ v`` by ``u``, gives ``J @ v``.
+    Two backwards compute the product. The first one computes ``u @ J`` for a tensor ``u`` that needs a gradient. ``u @
+    J`` is linear in ``u``, so the second one, the backward of ``(u @ J) @ v`` by ``u``, gives ``J @ v``.
     """
     strict = _strict("jvp", strict)
     with enable_grad():

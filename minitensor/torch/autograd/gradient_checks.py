@@ -56,7 +56,7 @@ def gradgradcheck(
 def _check(
     op: str, func: Any, inputs: Any, eps: float, atol: float, rtol: float, raise_exception: bool, order: int
 ) -> bool:
-    from minitensor.engine.autograd.gradcheck import gradcheck as check  # most programs never need it
+    from minitensor.engine.autograd.gradcheck import gradcheck as check  # here, because most programs never need it
 
     checks.function(f"{op}()", "func", func)
     given = inputs if isinstance(inputs, (list, tuple)) else (inputs,)

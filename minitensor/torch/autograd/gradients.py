@@ -168,7 +168,7 @@ def grad(
 
     Raises:
         RuntimeError: if an input is not a tensor, or if no output depends on an input and ``allow_unused`` is not true.
-            If it is true, the gradient of such an input is None.
+            If it is true, the gradient of such an input is None, or zeros with ``materialize_grads``.
     """
     checks.flag("grad()", "only_inputs", only_inputs)
     checks.flag("grad()", "create_graph", create_graph)

@@ -41,9 +41,10 @@ class set_grad_enabled(paddles.set_grad_enabled):
 
 
 class inference_mode(no_grad):
-    """Do the same as ``no_grad``: in this mode, minitensor still counts the versions of tensors, unlike PyTorch.
+    """Record no operations, as ``no_grad`` does.
 
-    PyTorch refuses some uses of tensors that were created in this mode. ``memory-stage explain`` reports such uses.
+    Unlike PyTorch, minitensor still counts the versions of tensors in this mode. PyTorch refuses some uses of tensors
+    that were created in this mode; ``memory-stage explain`` reports such uses.
     """
 
     __slots__ = ("_outside",)

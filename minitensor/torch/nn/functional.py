@@ -228,7 +228,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
     Args:
         x1, x2: tensors of floats. Their shapes are broadcast against each other.
-        eps: a norm below this number is replaced by it.
+        eps: a norm below this number is replaced by this number.
 
     Returns:
         A tensor of the broadcast shape without ``dim``.

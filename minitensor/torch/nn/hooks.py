@@ -139,7 +139,7 @@ class _ForwardHook:
         return changed
 
     def replace(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-        """Call the hook after forward, and return the result of the call."""
+        """Call the hook after forward. Return the hook's result; if it is None, the module's output ``result``."""
         changed = self.hook(module, args, kwargs, result) if self.by_name else self.hook(module, args, result)
         return result if changed is None else changed
 

@@ -85,6 +85,8 @@ def _register_scale_and_shift(module: Module, shape: Any, weight: bool, bias: bo
 class _BatchNorm(Module):
     """Normalize each channel: in training by the mean and variance of the batch, after ``eval()`` by the running ones.
 
+    With ``track_running_stats=False``, the mean and variance of the batch are always used.
+
     Attributes:
         dimensions: how many dimensions an input may have, such as 2 or 3.
     """

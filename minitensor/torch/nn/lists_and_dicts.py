@@ -162,7 +162,7 @@ class ModuleList(_Modules):
 class _Named(Module):
     """Base class of dicts of modules or parameters."""
 
-    _home: str  # the dict of the module that has the entries
+    _home: str  # the name of the module's dict for the entries
     _sorts = False  # True to register the entries of a plain dict in the order of their names, as PyTorch does
 
     def __init__(self, entries: Any) -> None:
@@ -204,11 +204,11 @@ class _Named(Module):
         return self._entries.keys()
 
     def values(self) -> Any:
-        """Return what is registered, without the names."""
+        """Return the modules or parameters."""
         return self._entries.values()
 
     def items(self) -> Any:
-        """Return pairs of a name and what is registered under it."""
+        """Return pairs of a name and a module or parameter."""
         return self._entries.items()
 
     def clear(self) -> None:
@@ -216,7 +216,7 @@ class _Named(Module):
         self._entries.clear()
 
     def pop(self, key: str) -> Any:
-        """Remove what is registered under ``key`` and return it."""
+        """Remove the module or parameter named ``key`` and return it."""
         return self._entries.pop(self._existing(key))
 
     def update(self, entries: Any) -> None:
@@ -248,7 +248,7 @@ class ModuleDict(_Named):
 
 
 class ParameterDict(_Named):
-    """A dict of registered parameters. A tensor that is not a parameter is made one.
+    """A dict of registered parameters. A tensor that is not a parameter becomes one.
 
     Raises:
         KeyError: for a name without a parameter.
@@ -269,7 +269,7 @@ class ParameterDict(_Named):
 
 
 class ParameterList(Module):
-    """A list of registered parameters. A tensor that is not a parameter is made one.
+    """A list of registered parameters. A tensor that is not a parameter becomes one.
 
     Raises:
         IndexError: for a position without a parameter.

@@ -119,7 +119,7 @@ def _class_dim(input: Tensor, target: Tensor) -> int:
     """Return the number of the dimension of ``input`` that has an element for each class.
 
     Raises:
-        RuntimeError, ValueError: if ``target`` does not have one class for each example.
+        RuntimeError, ValueError: if ``target`` is not int64, or does not have one class for each example.
     """
     if target._array.dtype != np.int64:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {SCALAR_NAMES[target._array.dtype]}")

@@ -343,10 +343,10 @@ class Module(Hooked):
 
 
 def _home_of(kinds: dict[str, Any], name: str, value: Any) -> str | None:
-    """Return the dict where ``name`` is registered, if ``value`` may replace what is there; None if it is nowhere.
+    """Return the name of the dict in which ``name`` is registered; None if it is in none of them.
 
     Raises:
-        TypeError: if the name is registered for values of another kind.
+        TypeError: if ``value`` is of another kind than the values in that dict.
     """
     for home, what, allowed in (
         ("_parameters", "parameter", "torch.nn.Parameter"),

@@ -49,7 +49,7 @@ def move(x: Tensor, where: Any, dtype: Any, memory_format: Any = None) -> None:
 
 
 def _move(x: Tensor, where: Any, dtype: Any, memory_format: Any) -> Tensor:
-    """Return a copy of ``x`` on another device, in another dtype and in another memory format, as :func:`move` does."""
+    """Return ``x`` without history, on another device, in another dtype and memory format (see :func:`move`)."""
     out = x.detach() if where is None else to(x.detach(), where)
     out = to(out, dtype) if dtype is not None and x.is_floating_point() else out
     return to(out, memory_format=memory_format if x._array.ndim == 4 else None)

@@ -24,7 +24,7 @@ def _registered(module: Any, prefix: str) -> Iterator[tuple[str, dict[str, Any],
 
 
 def state_of(module: Any, prefix: str, keep_vars: bool) -> OrderedDict[str, Any]:
-    """Return parameters and buffers by name."""
+    """Return parameters and persistent buffers by name, detached unless ``keep_vars`` is true."""
     return OrderedDict(
         (full, home[name] if keep_vars else home[name].detach()) for full, home, name in _registered(module, prefix)
     )

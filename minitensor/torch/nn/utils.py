@@ -25,7 +25,7 @@ def _gradients(op: str, parameters: Any) -> list[Any]:
     return [each.grad for each in given if each.grad is not None]
 
 
-def _nan_first(norm: float) -> tuple[bool, float]:
+def _nan_as_largest(norm: float) -> tuple[bool, float]:
     return math.isnan(norm), norm
 
 
@@ -38,7 +38,7 @@ def clip_grad_norm_(
         error_if_nonfinite: True to raise an error if the norm is inf or nan.
 
     Returns:
-        The norm before scaling, a tensor without dimensions.
+        The norm before scaling, a tensor without dimensions; 0 if no tensor has a gradient.
 
     Raises:
         RuntimeError: if the norm is not finite and ``error_if_nonfinite`` is true. No gradient has changed then.
@@ -52,7 +52,7 @@ def clip_grad_norm_(
     with no_grad():
         norms = [float(each.norm(norm_type).item()) for each in gradients]
         total = (
-            max(norms, key=_nan_first)
+            max(norms, key=_nan_as_largest)
             if norm_type == math.inf
             else sum(norm**norm_type for norm in norms) ** (1 / norm_type)
         )

@@ -93,6 +93,7 @@ class OneCycleLR(LRScheduler):
         first, last = max_lr / div_factor, max_lr / div_factor / final_div_factor
         peak = float(pct_start * total_steps) - 1
         low, high = base_momentum, max_momentum
+        # A phase is a tuple of its last step, its first and last rate, and its first and last momentum.
         phases = [(peak, first, max_lr, high, low)]
         if three_phase:
             phases.append((2 * pct_start * total_steps - 2, max_lr, first, low, high))
@@ -124,7 +125,7 @@ class OneCycleLR(LRScheduler):
         return self._at(1)
 
     def _at(self, which: int) -> float:
-        """Return the rate (1) or the momentum (3) of this step."""
+        """Return the rate (``which`` is 1) or the momentum (``which`` is 3) of this step."""
         start, phase = 0.0, self._phases[-1]
         for each in self._phases:
             if self.last_epoch <= each[0]:
@@ -241,7 +242,7 @@ class SequentialLR(_OfSchedules):
         self._last_lr = scheduler.get_last_lr()
 
 
-class ReduceLROnPlateau:  # unlike Paddle's `ReduceOnPlateau`, no `LRScheduler`; it counts and compares differently
+class ReduceLROnPlateau:  # Paddle's `ReduceOnPlateau` is an `LRScheduler`, and counts and compares differently
     """Multiply the rate by ``factor`` when a measure, such as the loss, has not improved for more than ``patience``
     steps. The program passes the measure to ``step``.
 

@@ -96,7 +96,7 @@ class Optimizer:
                     if x.grad is not None:
                         state = self.state.get(x, {})
                         self._update(x, x.grad, group, state)
-                        if state:  # plain SGD has none
+                        if state:  # SGD without momentum has no state
                             self.state[x] = state
         return loss
 
@@ -170,5 +170,5 @@ class Optimizer:
 
 
 def _like_parameter(x: Any, value: Any) -> Any:
-    """Return ``value`` in the dtype and on the device of ``x`` if it is an average; return a step count unchanged."""
+    """Return a tensor with dimensions in the dtype and on the device of ``x``; return a step count unchanged."""
     return value.to(x) if isinstance(value, BaseTensor) and value.ndim else value

@@ -29,6 +29,7 @@ class LRScheduler:
     #: True if the schedule's turn in :class:`SequentialLR` begins with the first rate of each group, False if it begins
     #: with the present rate.
     _begins_again = False
+    #: True while the rates of the first step are set.
     _is_initial = False
 
     def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
@@ -241,7 +242,7 @@ class CosineAnnealingLR(LRScheduler):
         if self._is_initial:
             return now
         step, quarter = self.last_epoch, math.pi / self.T_max
-        if (step - 1 - self.T_max) % (2 * self.T_max) == 0:  # the previous rate was the lowest, no factor can raise it
+        if (step - 1 - self.T_max) % (2 * self.T_max) == 0:  # the previous rate was `eta_min`: a factor changes nothing
             return now + (base - self.eta_min) * (1 - math.cos(quarter)) / 2
         factor = (1 + math.cos(quarter * step)) / (1 + math.cos(quarter * (step - 1)))
         return factor * (now - self.eta_min) + self.eta_min

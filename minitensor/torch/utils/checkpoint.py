@@ -1,7 +1,7 @@
 """``torch.utils.checkpoint``: free the saved tensors of a part of the network, and recompute them in backward.
 
-Only the arguments of the part are saved. Backward runs the part again, with the same random numbers. If a tensor that
-the part reads was written after the first run, backward raises an error, because the result would differ.
+Only the arguments of the part are saved. Backward runs the part again, by default with the same random numbers. If a
+tensor that the part reads was written after the first run, backward raises an error, because the result would differ.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class _Repeatable(Repeatable):
 
 
 class _Checkpoint(Function):
-    """The checkpointed part as one operation. Its inputs are the part's arguments and the other tensors it uses."""
+    """The checkpointed part as one operation. Its inputs are all tensors that the part reads, such as its arguments."""
 
     forward = staticmethod(Recomputed.forward)
 
