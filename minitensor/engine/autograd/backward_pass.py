@@ -318,7 +318,7 @@ class OnArrays:
 
 
 def call_hook(hook: Hook, g: Tensor) -> Tensor | None:
-    """Return the result of ``hook(g)``; raise TypeError unless it is None or a tensor with ``g``'s shape and device."""
+    """Return the result of ``hook(g)``: None, or a tensor with the shape and device of ``g``; else raise TypeError."""
     answer = hook.function(g)  # type: ignore[misc]  # the hook has not been removed
     if answer is not None and (not isinstance(answer, Tensor) or answer._array.shape != g._array.shape):
         raise TypeError(

@@ -270,7 +270,12 @@ class PyLayerContext:
         self._running_call("mark_not_inplace")
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Mark outputs that get no gradient. Outputs of integers or bools never get one."""
+        """Mark outputs that get no gradient. Outputs of integers or bools never get one.
+
+        Raises:
+            TypeError: for anything but tensors.
+            RuntimeError: outside forward.
+        """
         call = self._running_call("mark_non_differentiable")
         for x in tensors:
             if not isinstance(x, Tensor):
@@ -278,14 +283,19 @@ class PyLayerContext:
             call.constants.append(x)
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Choose the gradient that backward gets for an output without one: zeros if ``value`` is True, else None."""
+        """Choose the gradient that backward gets for an output without one: zeros if ``value`` is True, else None.
+
+        Raises:
+            TypeError: if ``value`` is not a bool.
+            RuntimeError: outside forward.
+        """
         self._running_call("set_materialize_grads")
         if not isinstance(value, bool):
             raise TypeError(f"{self._layer.__name__}: set_materialize_grads takes True or False, not {shown(value)}")
         self._materializes = value
 
     def saved_tensor(self) -> tuple[Tensor | None, ...]:
-        """Return the tensors that forward saved, with the values that they had in forward. They are read-only.
+        """Return the saved tensors (or None), with the values that they had in forward. The tensors are read-only.
 
         Under ``create_graph``, they also have the history that they had in forward.
 

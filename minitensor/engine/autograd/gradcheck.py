@@ -101,7 +101,7 @@ class _Function:
                 seen.append(x)
         if not seen:
             raise ValueError("gradcheck: no input requires a gradient; set stop_gradient=False on those to be checked")
-        self.arrays = [_in_its_layout(x._array) for x in seen]
+        self.arrays = [_host_copy(x._array) for x in seen]
         self.gpus = [gpu_of(x._array) for x in seen]
         self.names = [f"input {self.places.index(i)}" for i in range(len(seen))]
 
@@ -143,7 +143,7 @@ class _Function:
         return outputs
 
 
-def _in_its_layout(array: np.ndarray) -> np.ndarray:
+def _host_copy(array: np.ndarray) -> np.ndarray:
     """Return a copy of ``array`` on the host, in the same memory order."""
     order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
     return host_array(array).transpose(order).copy().transpose(np.argsort(order))

@@ -59,7 +59,7 @@ def start_of(x: Tensor, given: Any, what: str) -> Start:
 
 
 def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = False) -> None:
-    """Add the gradient of ``x`` to the ``grad`` of every leaf that it was computed from.
+    """Add the gradient of ``x`` to the ``grad`` of every leaf from which ``x`` was computed.
 
     Several threads may call this function at once, and no gradient of a shared leaf is lost. But threads have to
     synchronize if they run backward through the same graph, or if one thread writes a tensor that the backward of
@@ -267,7 +267,7 @@ def gradients_of(
 
     with OnArrays() as propagation:
         arrived = propagate(sum_by_node(starts), pending, retain_graph, propagation, ends.union(wanted), ends)
-        commit({}, propagation)  # only the retained gradients
+        commit({}, propagation)  # stores only the retained gradients
         reached = arrived.keys() - without
         return [copy_to_tensor(arrived[node]) if node in reached else None for node in wanted]
 

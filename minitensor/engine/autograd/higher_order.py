@@ -62,7 +62,10 @@ def linear(name: str, g: Tensor, function: Map, transposed: Map) -> Tensor:
 
 
 def gradients(node: Node, g: Tensor) -> list[Tensor | None]:
-    """Return the gradient of each input of ``node`` as a recorded tensor, for the gradient ``g`` of its value."""
+    """Return the gradients of the inputs of ``node`` as recorded tensors, for the gradient ``g`` of the node's value.
+
+    Inputs that require no gradient get None.
+    """
     op = node.op
     if op.backward is _linear_backward:
         function, transposed = node.saved

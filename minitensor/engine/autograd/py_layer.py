@@ -76,7 +76,7 @@ class PyLayer:
         """Run forward, and record the layer if some input requires a gradient.
 
         Returns:
-            The result of forward. The recorded call is the history of its tensors.
+            The result of forward. The recorded call is the history of the tensors in this result.
 
         Raises:
             NotImplementedError: if the subclass does not define both methods.
@@ -295,7 +295,10 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
 
 
 def run_backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
-    """Run the layer's backward without recording it. The pass and the layer share no memory: gradients are copied."""
+    """Run the layer's backward without recording it; return a gradient per input, None if the input requires none.
+
+    The pass and the layer share no memory: gradients are copied.
+    """
     ctx = _context(node)
     grads: list[Tensor | None] = []
     for out in ctx._outputs:
@@ -322,7 +325,11 @@ def _zeros(gpu: Any, shape: tuple[int, ...], dtype: np.dtype) -> Tensor:
 
 
 def run_on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
-    """Run the layer's backward on recorded tensors."""
+    """Run the layer's backward and record it; return a gradient per input, None if the input requires none.
+
+    Raises:
+        RuntimeError: if a gradient other than 0 was computed without any recorded operation.
+    """
     ctx = _context(node)
     if g._current() is None:
         # Make the incoming gradient a leaf, so that every result that operations compute from it has a history.

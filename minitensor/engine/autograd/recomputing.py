@@ -30,7 +30,7 @@ class Repeatable:
     """A call that can be repeated: a function and its arguments.
 
     Attributes:
-        outside: the nodes that the function uses and that are not those of its arguments, such as nodes of parameters.
+        outside: the nodes of tensors that the function uses although they are not arguments, such as parameters.
         read: weak references to the storages that the function's operations saved and that outlive the first run, each
             with its version.
     """
@@ -38,7 +38,7 @@ class Repeatable:
     #: The name in errors, and the type of tensors. Each framework's subclass overrides them.
     called = "recompute"
     kind: type[Tensor] = Tensor
-    #: The dtype of the placeholders. If results are floats, :meth:`placeholders` sets it to their dtype.
+    #: The dtype of the placeholders. If some results are floats, :meth:`placeholders` sets it to the dtype of these.
     dtype: np.dtype[Any] = np.dtype(np.float32)
 
     def __init__(
@@ -99,7 +99,10 @@ class Repeatable:
         del self._registered, self._roots
 
     def placeholders(self, results: Any = None) -> list[Tensor]:
-        """Return a tensor for each outside node, in the dtype of the results, with the memory of a single element."""
+        """Return a tensor for each outside node. As inputs of the layer, these tensors connect the nodes with it.
+
+        They have the dtype of the results, and the memory of a single element.
+        """
         many = results if isinstance(results, tuple) else [results]
         floats = [x._array.dtype for x in many if isinstance(x, Tensor) and x._array.dtype in FLOATS]
         self.dtype = functools.reduce(promoted, floats) if floats else self.dtype

@@ -41,7 +41,7 @@ def beside(g: Tensor, x: Tensor) -> Tensor:
 
 
 def rounded_to(gradients: Sequence[Tensor | None], dtype: np.dtype) -> list[Tensor | None]:
-    """Return gradients in a 16-bit ``dtype``. A given gradient may be float32, if an operand was a float32 number."""
+    """Return gradients in a 16-bit ``dtype``; None remains. A gradient may be float32 if an operand was a number."""
     return [g if g is None or g._array.dtype == dtype else cast(g, dtype) for g in gradients]
 
 
