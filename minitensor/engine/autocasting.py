@@ -156,7 +156,7 @@ class Context:
         modes.casts, modes.cast_copies = self._before.pop()
 
     def __call__(self, function: Function) -> Function:
-        """Return a function that calls ``function`` inside the context; raise TypeError if it is not callable."""
+        """Return a function that calls ``function`` inside the context; raise TypeError if it cannot be called."""
         checks.function(f"{type(self).__name__}()", "function", function)
 
         @functools.wraps(function)

@@ -142,7 +142,7 @@ def is_iterable(given: Any) -> bool:
         return False
     try:
         iter(given)
-    except TypeError:  # its __iter__ returns no iterator
+    except TypeError:  # `__iter__` of `given` returns no iterator
         return False
     return True
 
@@ -244,7 +244,7 @@ def path_or_empty(op: str, name: str, given: Any) -> str | bytes:
     try:
         found = os.fspath(given)
         encoded = os.fsencode(found)
-    except TypeError:  # its __fspath__ returns something else
+    except TypeError:  # `__fspath__` of `given` returns no path
         raise refused(op, name, "a path: a str, bytes or os.PathLike", given) from None
     except UnicodeEncodeError:
         encoded = b"\0"
@@ -295,6 +295,6 @@ def sized(op: str, name: str, given: Any, called: str) -> Any:
         raise refused(op, name, called, given)
     try:
         len(given)
-    except (TypeError, ValueError):  # its __len__ returns no length
+    except (TypeError, ValueError):  # `__len__` of `given` returns no length
         raise refused(op, name, called, given) from None
     return given

@@ -235,7 +235,7 @@ skipped_in_tracebacks: set[CodeType] = set()
 
 
 def skip_in_tracebacks(function: Function) -> Function:
-    """Add a function to :data:`skipped_in_tracebacks`."""
+    """Decorate a function: add its code to :data:`skipped_in_tracebacks`, and return the function."""
     skipped_in_tracebacks.add(function.__code__)
     return function
 
@@ -264,8 +264,8 @@ def _remove_closed() -> None:
 class Subscription:
     """A listener that forwards each event to the previous listener. It can be opened once.
 
-    Several may be open, and they close in any order. If one of them raises, it receives no more events, and ``close``
-    issues a warning; the program continues.
+    Several subscriptions may be open, and may be closed in any order. If ``on_event`` raises an error other than
+    RecursionError, the program continues, the subscription receives no more events, and ``close`` issues a warning.
     """
 
     failure = ""  # a text, because the error itself would keep frames alive, and tensors in them
@@ -277,7 +277,7 @@ class Subscription:
         raise NotImplementedError
 
     def open(self) -> None:
-        """Begin to receive events; raise RuntimeError if it has been opened before."""
+        """Begin to receive events; raise RuntimeError if this subscription has been opened before."""
         if self._used:
             raise RuntimeError(f"a {type(self).__name__} is opened once; make another one")
         self._before, watch.listener = watch.listener, self._receive
@@ -307,7 +307,7 @@ class Subscription:
 
 
 def emits(event: type[OperationRefused] | type[BackwardRefused]) -> Callable[[Maker], Maker]:
-    """Decorate a function that creates an error: it emits ``event(error, name of the function, arguments)``."""
+    """Decorate a function that creates an error, so that it also emits ``event(error, function name, arguments)``."""
 
     def decorate(make: Maker) -> Maker:
         @functools.wraps(make)

@@ -146,8 +146,9 @@ class set_inplace_policy:
 
     Args:
         name: if the operation's own backward needs the value, ``"2.5"`` refuses the operation and ``"2.6"`` (the
-            default) copies the value first. If another operation saved the value, both raise in its backward.
-            ``"copy_on_write"`` never raises there: just before a write, it copies the bytes that saved tensors need.
+            default) copies the value first. If another operation saved the value, that operation's backward raises
+            under both. Under ``"copy_on_write"``, it does not raise: just before a write, the bytes that saved tensors
+            need are copied.
 
     Raises:
         ValueError: if ``name`` is none of these.

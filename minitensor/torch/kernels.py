@@ -16,7 +16,7 @@ from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.kernels import elementwise, rounding
 from minitensor.engine.kernels.numbers import number
 from minitensor.engine.kernels.random import need_writeable
-from minitensor.engine.kernels.sixteen_bits import in_its_dtype
+from minitensor.engine.kernels.sixteen_bits import in_own_dtype
 from minitensor.engine.modes import modes
 from minitensor.torch.arguments import need_int
 from minitensor.torch.generator import generator_of
@@ -190,7 +190,7 @@ _EXACT_BITS = {
 }
 
 
-@in_its_dtype
+@in_own_dtype
 def random(a: Array, from_: int, to: int | None, generator: Any, out: Array) -> Array:
     """Fill ``out`` with integers from ``from_`` (included) to ``to`` (excluded).
 

@@ -23,7 +23,7 @@ class Strided:
         exist: True once any tensor is not contiguous. Until then, all results are contiguous, and operations test only
             this attribute, because testing the flags of an array takes 5% of the time of a small addition.
         unusual: True once any contiguous tensor has a dimension of length 1 whose stride differs from that of a new
-            tensor. Such a stride addresses no element, so only vocabularies that show it set this attribute.
+            tensor. Such a stride addresses no element, so only vocabularies that show strides set this attribute.
         overlapping: True once the elements of any tensor share memory. ``regions.locked`` sets it.
     """
 

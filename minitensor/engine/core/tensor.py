@@ -226,7 +226,7 @@ class Tensor(metaclass=TensorType):
 
     @property
     def stop_gradient(self) -> bool:
-        """True if no gradient is required. Setting False makes a tensor of floats a leaf; other dtypes raise."""
+        """True if no gradient is required. Setting False then makes a tensor of floats a leaf; other dtypes raise."""
         return self._current() is None
 
     @stop_gradient.setter

@@ -74,7 +74,7 @@ def as_lengths(op: str, shape: Any) -> list[int]:
         if isinstance(shape, (bytes, bytearray)):  # Python would take each byte as a length
             raise TypeError
         return [operator.index(n) for n in shape]
-    except (TypeError, ValueError, NotImplementedError):  # a memoryview that is released or has several dimensions
+    except (TypeError, ValueError, NotImplementedError):  # a memoryview may be released, or have several dimensions
         raise TypeError(f"{op}: a shape must be a list of integers, not {shown(shape)}") from None
 
 

@@ -126,7 +126,7 @@ class Loader:
 def _gather(x: Any, indices: list[Any]) -> Any:
     try:
         found = np.asarray(indices)
-    except ValueError:  # ragged lists
+    except ValueError:  # the lists are ragged
         found = None
     if found is None or found.ndim != 1 or found.dtype.kind not in "iu":
         found = np.array([checks.integer("DataLoader", "an index of the sampler", each) for each in indices], np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # has no types; `signal` creates enumerations, which takes 3 us a call
+import _signal  # type: ignore[import-not-found]  # no types; `signal` creates enumerations, which takes 3 us a call
 import threading
 from collections.abc import Callable
 from types import FrameType

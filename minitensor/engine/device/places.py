@@ -200,7 +200,7 @@ def _first_line(error: Exception) -> str:
 
 def _simulate(asked: str, capacity: Any, profile: str | None) -> SimulatedGpu:
     if current.simulated is None or capacity is not None or profile is not None:
-        from minitensor.engine.device.simulated import SimulatedGpu  # most programs need none
+        from minitensor.engine.device.simulated import SimulatedGpu  # imported here: most programs need none
 
         size = CAPACITY if capacity is None else bytes_in(capacity)
         current.simulated = SimulatedGpu(size, "torch" if profile is None else profile)

@@ -59,7 +59,8 @@ def write(target: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any])
         target.write(whole.getbuffer())
         return
     path = os.path.realpath(os.fspath(target))
-    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe; for a folder, open raises an error
+    # A device or a pipe cannot be replaced, so it is opened. If the path is a folder, `open` raises an error.
+    if os.path.exists(path) and not os.path.isfile(path):
         with open(path, "wb") as file:
             _write_entries(file, arrays, structure)
         return

@@ -4,5 +4,6 @@ A forward function computes an operation. An in-place operation passes the array
 operand, and as the last argument ``out``, into which the function writes. Before the function writes, it checks all
 arguments and copies the other operands that share memory with ``out``.
 
-A function called ``..._argument`` or ``..._arguments`` checks and converts the plain arguments of an operation.
+A function called ``..._argument`` or ``..._arguments`` checks and converts the plain arguments of an operation. All
+these functions raise TypeError, ValueError or IndexError for arguments and arrays that the operation does not accept.
 """

@@ -11,7 +11,7 @@ from minitensor.engine.device.arrays import as_array
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.dtypes import limits as limits_of
 from minitensor.engine.kernels.numbers import number, stored
-from minitensor.engine.kernels.sixteen_bits import in_its_dtype
+from minitensor.engine.kernels.sixteen_bits import in_own_dtype
 
 Array = np.ndarray
 
@@ -108,7 +108,7 @@ def nan_to_num_arguments(nan: Any, posinf: Any, neginf: Any) -> tuple[Any, ...]:
     )
 
 
-@in_its_dtype
+@in_own_dtype
 def nan_to_num(a: Array, nan: float, posinf: float | None, neginf: float | None, out: Array | None = None) -> Array:
     """``a``, in which the argument ``nan`` replaces every nan, ``posinf`` every inf and ``neginf`` every -inf.
 

@@ -18,7 +18,7 @@ from minitensor.engine.device.arrays import like
 from minitensor.engine.dtypes import FLOATS, HALVES, limits
 from minitensor.engine.kernels.indexed import whole
 from minitensor.engine.kernels.numbers import number
-from minitensor.engine.kernels.sixteen_bits import in_its_dtype
+from minitensor.engine.kernels.sixteen_bits import in_own_dtype
 from minitensor.engine.random import source
 
 Array = np.ndarray
@@ -104,7 +104,7 @@ def uniform_arguments(min: Any, max: Any, seed: Any, op: str = "uniform_") -> tu
     return low, high, seed
 
 
-@in_its_dtype
+@in_own_dtype
 def uniform(a: Array, min: float, max: float, seed: int, out: Array) -> Array:
     """Fill ``out`` with uniform numbers from ``min`` to ``max``."""
     need_writeable(out)
@@ -184,9 +184,9 @@ def _probability(op: str, name: str, given: Any, above: bool) -> Any:
     """Check a number, or an array of numbers, from 0 (excluded if ``above`` is true) to 1."""
     try:
         p = np.array(given, np.float64) if getattr(given, "ndim", 0) else np.float64(number(op, name, given))
-    except OverflowError:  # an integer above the largest float64
+    except OverflowError:  # an integer in `given` is above the largest float64
         raise ValueError(f"{op}: {name} must be a probability, not {shown(given)}") from None
-    except (TypeError, ValueError):  # an array of text, or no array at all
+    except (TypeError, ValueError):  # `given` is an array of text, or no array at all
         raise TypeError(f"{op}: {name} must be a probability or a tensor of them, not {type(given).__name__}") from None
     if not np.all((p > 0 if above else p >= 0) & (p <= 1)):
         bounds = "above 0 and at most 1" if above else "from 0 to 1"
@@ -274,7 +274,7 @@ def truncated_normal(chances: np.ndarray, mean: float, std: float, low: float, h
     """
     if not std > 0:
         raise ValueError(f"the standard deviation of a truncated normal distribution must be above 0, not {std}")
-    from statistics import NormalDist  # takes half a megabyte
+    from statistics import NormalDist  # imported here, because it takes half a megabyte
 
     standard = NormalDist()
     first, last = (standard.cdf((bound - mean) / std) for bound in (low, high))

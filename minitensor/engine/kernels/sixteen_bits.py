@@ -60,7 +60,7 @@ def dtype_of_result(given: Sequence[Any]) -> np.dtype | None:
     return found
 
 
-def in_its_dtype(forward: Function) -> Function:
+def in_own_dtype(forward: Function) -> Function:
     """Decorate a function that needs the dtype itself, for example its largest number: it gets no float32 copies."""
     forward.is_native = True  # type: ignore[attr-defined]  # read by `in_float32`
     return forward

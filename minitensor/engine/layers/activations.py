@@ -252,8 +252,8 @@ def dropout2d(
 ) -> Tensor:
     """Set whole channels to 0 with probability ``p`` in training, and divide the others by ``1 - p``.
 
-    One random number decides about a whole channel of an image, so the mask has only one element for it (Tompson and
-    others 2015). Without ``training``, return ``x``.
+    One random number decides about each channel of an image, so the mask has only one element for the channel (Tompson
+    and others 2015). Without ``training``, or if ``p`` is 0, return ``x``.
 
     Args:
         x: images, as floats of shape [images, channels, height, width]; the result has its shape and dtype.

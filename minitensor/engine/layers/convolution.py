@@ -200,7 +200,7 @@ def _slopes(inputs: tuple[str, str]) -> tuple[Any, Any]:
     return on_arrays, on_tensors
 
 
-#: For each of x, w and g, the operation that computes the slope along it from the other two, which are its inputs.
+#: For each of x, w and g, the operation that computes the slope along this array. The other two arrays are its inputs.
 _OPERATIONS = {
     kind: operation(name, inputs, *_slopes(inputs))
     for kind, name, inputs in (

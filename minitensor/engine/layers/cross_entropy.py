@@ -79,7 +79,7 @@ def _reduced_losses(a: Array, label: Array, settings: Settings) -> tuple[Any, Ar
     if settings.reduction != "none":
         losses = total(losses, None, False)
         if settings.reduction == "mean":
-            losses = np.divide(losses, settings.rows)  # nan if there is no row
+            losses = np.divide(losses, settings.rows)  # the mean is nan if there is no row
     return losses, highest, sums
 
 

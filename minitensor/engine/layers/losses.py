@@ -231,7 +231,7 @@ def kl_div(
     if log_target:
         losses = FUNCTIONS["exp"](y) * (y - x)
     else:
-        positive = FUNCTIONS["logical_not"](y <= 0)  # true for nan, so that its loss is nan
+        positive = FUNCTIONS["logical_not"](y <= 0)  # true where `y` is nan, so that the loss there is nan
         likely = FUNCTIONS["where"](positive, y, 1.0)
         losses = FUNCTIONS["where"](positive, y * (FUNCTIONS["log"](likely) - x), 0.0)
     if isinstance(reduction, str) and reduction == "batchmean":

@@ -30,7 +30,7 @@ def scaled(op: str, redirect: Redirect, y: Any, alpha: Any) -> Any:
     if isinstance(y, (list, tuple)):
         try:
             listed = np.asarray(y)
-        except ValueError:  # lists of unequal lengths
+        except ValueError:  # `y` contains lists of unequal lengths
             return y
         return (factor * listed).tolist() if listed.dtype.kind in "biuf" else y
     if isinstance(y, np.ndarray):

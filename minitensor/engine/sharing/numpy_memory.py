@@ -1,7 +1,8 @@
 """Memory shared with numpy, and with every library that supports DLPack.
 
-Only four functions share memory, and copy no byte: :func:`from_numpy`, ``from_dlpack``, ``x.numpy(share=True)`` and
-``x.__dlpack__()``. All others, such as ``to_tensor``, ``x.numpy()`` and ``np.asarray(x)``, copy.
+Only four functions share memory of the host, and copy no byte: :func:`from_numpy`, ``from_dlpack``,
+``x.numpy(share=True)`` and ``x.__dlpack__()``. All others, such as ``to_tensor``, ``x.numpy()`` and ``np.asarray(x)``,
+copy.
 
 * If an outside object uses the memory of a tensor, this memory stays allocated and counted as long as the object lives.
 * If a tensor uses the memory of an outside object, this memory is not counted, because the engine did not allocate it.
@@ -283,7 +284,7 @@ def _owned_range(array: np.ndarray) -> tuple[int, int]:
             base = base.base  # `base` is of a class that numpy uses inside `as_strided`
         else:
             with suppress(TypeError, ValueError, BufferError):  # raised for owners whose size is unknown
-                owner = np.frombuffer(base, np.uint8)  # bytes, a bytearray, a mapped file
+                owner = np.frombuffer(base, np.uint8)  # `base` may be bytes, a bytearray or a mapped file
             break
     return byte_bounds(owner.view(np.ndarray))
 

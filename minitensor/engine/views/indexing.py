@@ -131,7 +131,7 @@ def _pick(x: Tensor, pick: Any) -> np.ndarray:
         return picked
     except IndexError as error:
         raise IndexError(f"{str(error).splitlines()[0]}; the tensor has shape {x.shape}") from None
-    except ValueError as error:  # a slice with step 0
+    except ValueError as error:  # the index has a slice with step 0
         raise ValueError(f"{error}; the tensor has shape {x.shape}") from None
 
 

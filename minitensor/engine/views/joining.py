@@ -135,7 +135,7 @@ def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = Non
 
 
 def _split(op: str, x: Tensor, num_or_sections: Any, axis: int) -> list[Tensor]:
-    """Split ``x`` into copies. Errors name ``op``."""
+    """Return copies of parts of ``x``, as :func:`split` does. Errors name ``op``."""
     need_tensor(op, x)
     axis = as_axis(op, axis, x._array.ndim)
     length = x._array.shape[axis]
