@@ -4,9 +4,9 @@
     x = mt.ones([3])
     y = x + 1
 
-The cell magic runs a cell and shows how each statement changed memory. ``record`` does the same for a program given as
-text, ``trace`` for a call of a function, and ``compare`` shows several programs as variants of one stage. ``save``
-writes a stage to a file.
+This magic of ``book_kit`` runs a cell and shows how each statement changed memory. ``record`` does the same for a
+program given as text, ``trace`` for a call of a function, and ``compare`` shows several programs as variants of one
+stage. ``save`` writes a stage to a file.
 
 A cell's output is one HTML element. The element contains the data, a picture and every sentence, so the output can be
 read without JavaScript. The program's text is always escaped.
@@ -177,7 +177,7 @@ def save(path: str | os.PathLike[str], shown: Stage | None = None) -> None:
         ValueError: if there is no stage yet.
     """
     if shown is None and _last is None:
-        raise ValueError("no stage has been made so far: run a %%stage cell first, or give the stage to save")
+        raise ValueError("no stage has been made so far: record a program first, or give the stage to save")
     if shown is not None and not isinstance(shown, Stage):
         raise TypeError(f"save takes a path and a Stage, not {type(shown).__name__}")
     _write(path, _last if shown is None else shown.data)  # type: ignore[arg-type]  # checked above

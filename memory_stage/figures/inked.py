@@ -22,7 +22,7 @@ from memory_stage.web.embed import source_module
 #: Matches a Chinese character.
 _WIDE = re.compile("[\u4e00-\u9fff]")
 
-#: Styles that remove the background that a dark page gives to outputs, and that use the light colours in print.
+#: Styles without the background that a dark page gives to outputs, and with the light colours in print.
 _STYLE = """<style>
 .mt-inked { color-scheme: light dark; overflow-x: auto; }
 .mt-inked svg { width: 100%; min-width: 30em; max-width: 44em; height: auto; fill: light-dark(INK); }

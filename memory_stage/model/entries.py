@@ -119,7 +119,7 @@ class TensorEntry:
     step: int = -1  # the step with the tensor's event; -1 if the tensor existed before the first step
     event: Event = field(default_factory=dict)
     seen: Any = None  # the engine's stamp when the tensor was last compared with this entry
-    # the name of the operation that made the tensor, and the states that it read; None once its node has an entry
+    # the operation that made the tensor, and the states that this operation read; None once the node has an entry
     pending: tuple[str, dict[Key, StateEntry]] | None = None
 
     @property

@@ -132,7 +132,7 @@ class Graph:
             self._tensors.join(x, entry, self._tensors.group_of(x, entry.storage))
 
     def _only_shows_group(self, node: Node, entry: TensorEntry) -> bool:
-        """True if ``node``, for which no event arrived, only makes a view of a tensor in the group of ``entry``."""
+        """True if ``node``, which had no event, only makes a view of a tensor in the group of ``entry``."""
         parents = [known for parent in self._engine.parents(node) if (known := self.entry_of(parent)) is not None]
         return self._engine.moves_only(node) and any(parent.state.group is entry.group for parent in parents)
 

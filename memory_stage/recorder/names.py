@@ -68,7 +68,7 @@ class Names:
             self._overwritten["_"] = id(self.namespace.get("_"))
 
     def in_value(self, value: Any) -> tuple[TensorEntry | None, list[TensorEntry]]:
-        """Return the entry of a value, if it is a tensor, and the entries of all tensors that it refers to."""
+        """Return the entry of a value that is a tensor, else None; and those of all tensors that the value contains."""
         engine = self.ledger.engine
         if isinstance(value, np.ndarray) or engine.is_tensor(value):
             entry = self._register(value)

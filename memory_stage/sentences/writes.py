@@ -223,7 +223,7 @@ def _same_tensor(done: FinishedStep, fact: Wrote) -> Text:
 def _unknown_to_history(done: FinishedStep, fact: Wrote) -> Text:
     wanting = [entry for entry in _aliases(done, fact) if not entry.properties["stop_gradient"]]
     if not fact.tensor.properties["stop_gradient"]:
-        # views that each have a separate history
+        # only a view with a separate history does not record the write
         wanting = [entry for entry in wanting if entry.group is not fact.tensor.group]
     if not wanting:
         return ""
