@@ -95,7 +95,7 @@ def versions(row: ReportRow) -> str:
 
 
 def verdict(row: ReportRow) -> str:
-    """Return the verdict and its bytes: ``copies 12 bytes``."""
+    """Return the verdict and its bytes, if any: ``copies 12 bytes``."""
     nbytes = {
         Verdict.COPIES: row.copied,
         Verdict.MARKS: row.marked + row.indexed,

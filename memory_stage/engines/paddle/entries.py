@@ -64,7 +64,7 @@ class PaddleStorage:
 
 
 @dataclass(eq=False)
-class InferredSave:
+class SaveRecord:
     """A tensor that a node saved.
 
     Attributes:
@@ -118,7 +118,7 @@ class GradNode:
     parents: Sequence[GradNode | None]
     code: CodeType
     line: int
-    saved: list[InferredSave] = field(default_factory=list)
+    saved: list[SaveRecord] = field(default_factory=list)
     is_released: bool = False
     is_unknown: bool = False
     is_custom: bool = False

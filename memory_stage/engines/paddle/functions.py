@@ -2,8 +2,8 @@
 
 A function passes the tensors that it saves to ``save_for_backward``, so the engine observes these saves and need not
 infer them. Paddle does not compare their versions. Python cannot ask a node for the context that its ``backward`` will
-get. Therefore the engine notes the context in ``save_for_backward``. For a function that saves no tensors, it finds the
-node by the name of the function and the order in which nodes run.
+get. Therefore the engine notes the context when the function calls ``save_for_backward``. If no tensors are saved, the
+engine finds the node by the name of the function and the order in which nodes run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from memory_stage.engines import events
 from memory_stage.engines.paddle import saved_table, tensor_access
-from memory_stage.engines.paddle.entries import LEAF, GradNode, InferredSave, PaddleStorage
+from memory_stage.engines.paddle.entries import LEAF, GradNode, PaddleStorage, SaveRecord
 from memory_stage.engines.paddle.shadow_state import ShadowState
 from memory_stage.engines.protocol import CellLayout
 from memory_stage.messages import Text, message
@@ -28,7 +28,7 @@ class AppliedFunction:
     """A running call of ``apply``.
 
     Attributes:
-        nodes: the addresses of the nodes of its inputs.
+        nodes: the addresses of the nodes of its inputs, and of its results once these nodes have entries.
         not_in_place: True if the function called ``mark_not_inplace``.
         saved: the tensors that the function saved, each with its layout and version at that time.
     """
@@ -126,9 +126,7 @@ class CustomFunctions:
         node = self._state.add_node(fn, applied.name, parents)
         node.is_custom = True
         for i, (x, layout, version) in enumerate(applied.saved):
-            save = InferredSave(
-                message("saved tensor {number}", number=i), self._state.record(x).memory, layout, version
-            )
+            save = SaveRecord(message("saved tensor {number}", number=i), self._state.record(x).memory, layout, version)
             save.is_unchecked, save.is_inferred = True, False
             node.saved.append(save)
         if applied.context is not None:

@@ -26,10 +26,7 @@ MOST_COPIED = 1 << 12
 
 
 def describe_ignored_answer(operation: str) -> Text:
-    """Return a sentence about a hook on a custom function's result. Paddle ignores the hook's answer.
-
-    This is the behaviour of ``GradNodePyLayer`` in 2.6.2 and 3.3.1.
-    """
+    """Return a sentence about a hook on a custom function's result: Paddle 2.6.2 and 3.3.1 ignore its gradient."""
     return message(
         "A hook returns another gradient for the result of `{operation}`. Paddle calls such a hook and ignores the "
         "gradient that it returns.",

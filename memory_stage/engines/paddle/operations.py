@@ -14,7 +14,7 @@ import numpy as np
 
 from memory_stage.engines import events
 from memory_stage.engines.paddle import saved_table, tensor_access
-from memory_stage.engines.paddle.entries import LEAF, GradientHandle, InferredSave, PaddleStorage, TensorRecord
+from memory_stage.engines.paddle.entries import LEAF, GradientHandle, PaddleStorage, SaveRecord, TensorRecord
 from memory_stage.engines.paddle.places import dense, indexed
 from memory_stage.engines.paddle.shadow_state import ShadowState
 from memory_stage.engines.protocol import CellLayout
@@ -82,7 +82,7 @@ class OpenCall:
 
     name: str
     inputs: list[TensorBefore]
-    created: dict[int, list[InferredSave]] = field(default_factory=dict)
+    created: dict[int, list[SaveRecord]] = field(default_factory=dict)
     joined: set[int] = field(default_factory=set)
     not_in_table: bool = False
     unversioned: list[tuple[TensorBefore, str]] = field(default_factory=list)
@@ -191,7 +191,7 @@ class OperationObserver:
 
     def _saves(
         self, roles: list[str], inner: InnerCall, outputs: dict[str, Any], result: Any, hidden: int
-    ) -> list[InferredSave]:
+    ) -> list[SaveRecord]:
         """Return the tensors that a new node saved according to the table.
 
         Args:
@@ -202,21 +202,19 @@ class OperationObserver:
             kind, _, path = role.partition(" ")
             each = inner.tensors.get(path)
             if kind == "in" and each is not None:
-                save = InferredSave(
-                    _argument_name(path), each.storage, each.layout, each.version, tensor=each.record.ref
-                )
+                save = SaveRecord(_argument_name(path), each.storage, each.layout, each.version, tensor=each.record.ref)
                 found.append(save)
             elif kind == "copy" and each is not None and each.cells is not None:
                 copy = self._state.add_hidden(each.cells.nbytes, each.cells, each.storage.dtype)
                 hidden -= copy.nbytes
-                found.append(InferredSave(_argument_name(path), copy, dense(each.layout.shape), 0))
+                found.append(SaveRecord(_argument_name(path), copy, dense(each.layout.shape), 0))
             elif kind == "out":
                 x = outputs.get(path, result)
                 record, layout = self._state.register(x), tensor_access.layout_of(x)
-                found.append(InferredSave("out", record.memory, layout, x._inplace_version(), tensor=record.ref))
+                found.append(SaveRecord("out", record.memory, layout, x._inplace_version(), tensor=record.ref))
         if "hidden" in roles and hidden > 0:
             mask = self._state.add_hidden(hidden, None, "uint8")
-            found.append(InferredSave(message("values of its own"), mask, dense([hidden]), 0))
+            found.append(SaveRecord(message("values of its own"), mask, dense([hidden]), 0))
         return found
 
     def find_unversioned(self, call: OpenCall | None, inner: InnerCall) -> None:

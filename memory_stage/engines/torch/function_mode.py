@@ -1,6 +1,6 @@
 """Observe a program's calls of torch, and emit their events.
 
-* A mode (``TorchFunctionMode``) observes every call with tensors. Before the call it reads the versions of the
+* A mode (``TorchFunctionMode``) observes every call of torch. Before the call it reads the versions of the
   arguments; after the call it emits the written cells, new tensors, changed layouts and the reason of a refused write.
 * An error in the mode ends the recording, and the program continues.
 * The mode does not observe other threads and forked processes.
@@ -60,7 +60,7 @@ class Mode(TorchFunctionMode):
         self.is_open = True
         self.guard = Guard(self._fail)
         self.is_off_stack = False  # True while a call of torch runs, during which torch takes the mode off the stack
-        self.calls = 0  # the number of running calls, each of which puts the mode back on the stack at its end
+        self.calls = 0  # the number of running calls; at the end of each, torch puts the mode back on the stack
         self.hooks: UserHooks | None = None
         self._caller = Caller()
         self._process, self._thread = os.getpid(), threading.get_ident()

@@ -45,7 +45,7 @@ class Explanation:
     second thread at the same time, is not watched separately.
 
     Args:
-        variables: where to look for graphs that the program keeps alive; by default the variables around the block.
+        variables: where to look for kept graphs and shared memory; by default the variables around the block.
         file: the file of the program; by default the one of the code around the block.
         language: the language of the explanation; by default the one that ``memory_stage.set_language`` has set.
 
@@ -216,8 +216,8 @@ def watching(
     """Return a context manager, and decorator, that watches a program and explains its faults.
 
     Args:
-        variables: where to look, at the end, for graphs that the program keeps alive; by default the variables of the
-            code around the block.
+        variables: where to look, at the end, for kept graphs and shared memory; by default the variables of the code
+            around the block.
         file: the file of the program; by default the one of the code around the block.
         language: the language of the explanation, ``"en"`` or ``"zh"``; by default the one that
             ``memory_stage.set_language`` has set, or English.

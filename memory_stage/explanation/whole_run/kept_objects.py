@@ -76,7 +76,7 @@ def _repeated_gradient(text: ProgramText, root: str, paths: list[str], leaf: str
 
 
 def _changed_gradient(text: ProgramText, name: str, leaf: str, passes: set[tuple[str, int]]) -> Iterator[Fault]:
-    """Yield a fault if code outside of functions and loops names a gradient, runs backward, and reads the name."""
+    """Yield a fault if code outside of functions and blocks names a gradient, runs backward, and reads the name."""
     kept = [
         each
         for each in text.statements()

@@ -98,7 +98,7 @@ def _is_plain(path: ast.AST | None) -> bool:
 
 
 def value_at(path: str, variables: dict[str, Any]) -> Any:
-    """Return the value at a path such as ``self.sums["loss"]``, without running code of the program."""
+    """Return the value at a path such as ``self.sums["loss"]``, or None, without running code of the program."""
     steps = []
     node: ast.AST = ast.parse(path, mode="eval").body
     while isinstance(node, (ast.Attribute, ast.Subscript)):

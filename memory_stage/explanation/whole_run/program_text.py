@@ -28,7 +28,7 @@ class ProgramText:
             self.tree = None
 
     def statement_at(self, line: int) -> ast.stmt | None:
-        """Return the innermost statement that contains a line."""
+        """Return the innermost statement that contains a line, or None."""
         found: ast.stmt | None = None
         for each in self.statements():
             is_around = each.lineno <= line <= (each.end_lineno or 0)
@@ -37,7 +37,7 @@ class ProgramText:
         return found
 
     def function_at(self, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-        """Return the innermost function whose body contains a line."""
+        """Return the innermost function whose body contains a line, or None."""
         found = None
         for node in self.nodes():
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or line > (node.end_lineno or 0):

@@ -32,7 +32,7 @@ class OverwrittenValue:
         asked_in: the line of the backward pass.
         time: the number of writes before the tensor was saved.
         operation: the name of the first operation that overwrote it.
-        is_saved_once: True if only one operation saved the tensor.
+        is_saved_once: True if only one line saved the tensor.
         is_leaf: True if the tensor has the memory of a trained leaf, such as a parameter.
         library: the name of the framework.
         attribute: the attribute, such as ``ctx.x``, in which a function of the program keeps the tensor; "" for other
