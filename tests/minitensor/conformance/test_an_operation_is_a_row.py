@@ -65,11 +65,11 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(ROOT / part, folder / part)
-    subprocess.run(["git", "apply"], cwd=folder, input=change(), text=True, check=True)
+    subprocess.run(["git", "apply"], cwd=folder, input=patch(), text=True, check=True)
     return folder
 
 
-def change() -> str:
+def patch() -> str:
     """Return the patch that docs/contributing/operation.md shows."""
     (shown,) = re.findall(r"^```diff\n(.*?)^```$", (ROOT / "docs/contributing/operation.md").read_text(), re.M | re.S)
     return shown
@@ -81,8 +81,8 @@ def run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
-def test_the_change_touches_at_most_four_files():
-    assert 0 < len(re.findall(r"^\+\+\+ b/", change(), re.M)) <= 4
+def test_the_patch_changes_at_most_four_files():
+    assert 0 < len(re.findall(r"^\+\+\+ b/", patch(), re.M)) <= 4
 
 
 def test_the_new_operation_is_a_function_and_a_method_in_both_vocabularies(copy: Path):

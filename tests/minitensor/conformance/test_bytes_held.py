@@ -2,8 +2,8 @@
 
 The bytes are measured on a non-leaf tensor of 1 MiB of float32, and counted in copies of this tensor. Operands that are
 saved by reference do not count. Paddle's bytes were recorded in facts/goldens, and PyTorch's in
-facts/torch-copies.json. If neither framework has a record, or if the other operands also need a gradient, the limit is
-one copy of the overwritten tensor.
+facts/torch-copies.json. The limit is the smallest of Paddle's record, PyTorch's record and one copy of the overwritten
+tensor. If the other operands also need a gradient, the limit is one copy.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tests.support.conformance.goldens import CASES, ELEMENTS, Case, recorded_co
 from tests.support.engine import samples_indexed
 from tests.support.engine.samples import IN_PLACE_ONCE, Sample
 
-#: How many bytes the history of a write may take beside the copies: this fraction of the target's bytes.
+#: The bytes that the history of a write may take beside the copies, as a fraction of the target's bytes.
 SLACK = 0.01
 PADDLE, TORCH = "paddle-2.6.2", "torch-2.13.0"
 
 #: One sample for each operation of the table whose target can need a gradient.
 SAMPLES = [s for s in IN_PLACE_ONCE if s.target in s.wanting(in_place=True)]
-#: The recorded cases that can run on a large tensor.
+#: The cases of floats recorded for Paddle 2.6.2 that can run on a large tensor.
 GOLDEN = [
     case
     for case in CASES
@@ -36,6 +36,7 @@ GOLDEN = [
 ]
 #: The names of the in-place operations with an index.
 INDEXED = sorted({c.name for c in samples_indexed.IN_PLACE} - {"where", "addmm", "baddbmm"})
+#: In-place matrix products, each with the shapes of its operands.
 PRODUCTS: dict[str, tuple[list[int], ...]] = {
     "addmm_": ([512, 512], [512, 256], [256, 512]),
     "baddbmm_": ([4, 256, 256], [4, 256, 64], [4, 64, 256]),
@@ -43,7 +44,7 @@ PRODUCTS: dict[str, tuple[list[int], ...]] = {
 
 
 def held(given: Sample, *wanting: int) -> float:
-    """Return how many times the target's bytes are kept after the operation. The operands at the positions
+    """Return the bytes that the operation keeps, as a multiple of the target's bytes. The operands at the positions
     ``wanting`` need a gradient.
     """
     arrays = [

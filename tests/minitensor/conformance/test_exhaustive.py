@@ -1,8 +1,9 @@
-"""Test short programs: the gradients are right, or the engine refuses for a valid reason that its error describes
-correctly.
+"""Test short programs: the gradients are right, or the engine refuses a write or a gradient for a valid reason.
 
-``exhaustive`` generates and judges the programs. 10,000 of them, spread evenly over all programs of up to four
-statements, run under every policy. ``python -m tests.support.conformance.exhaustive --length 4`` runs all of them.
+The error must describe the reason correctly.
+
+The package ``exhaustive`` generates and judges the programs. 10,000 of them, spread evenly over all programs of up to
+four statements, run under every policy. ``python -m tests.support.conformance.exhaustive --length 4`` runs all of them.
 """
 
 from __future__ import annotations
@@ -23,11 +24,15 @@ from tests.support.conformance.exhaustive.saved import LEAF, LOST, MOVED, OWN_IN
 from tests.support.conformance.programs.vocabulary import World as OtherWorld
 
 LENGTH, PROGRAMS, PARTS = 4, 10_000, 10
+#: The kinds of refusals because of saved values that may occur under each policy.
 SAVED = {"2.5": {OWN_INPUT.kind, LOST, MOVED}, "2.6": {LOST, MOVED}, "copy_on_write": set()}
+#: The least share of right programs under each policy.
 LEAST_RIGHT = {"2.5": 0.4, "2.6": 0.6, "copy_on_write": 1}
 NUMBERS = evenly(PROGRAMS, LENGTH)
 SAMPLE = tuple(NUMBERS[::PARTS])
+#: Plans (see ``Plan``) with one policy for statements that only read, and another one for statements that write.
 PAIRS = [f"{reads}:{writes}" for reads, writes in itertools.permutations(POLICIES, 2)]
+#: Plans in which two policies take turns, from one write to the next.
 TURNS = [f"2.6:{','.join(writes)}" for writes in itertools.permutations(POLICIES, 2)]
 
 
@@ -108,7 +113,7 @@ def test_the_reference_agrees_with_the_reference_of_the_random_programs(policy):
         program = nth(number, LENGTH)
         text = "\n".join(s.text for s in program)
         if text.count("d.stop") > 1 or "copy_" in text:
-            continue  # the two references disagree on a second leaf on existing memory, and on copy_ with a broadcast
+            continue  # the references disagree on a second leaf made on existing memory, and on copy_ with a broadcast
         ours, theirs = {"mt": World()}, {"mt": OtherWorld(policy, strict=True)}
         ours["mt"].set_inplace_policy(policy)
         for s in (START, *program):

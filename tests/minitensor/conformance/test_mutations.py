@@ -1,4 +1,4 @@
-"""Plant faults in the engine, one at a time, and check that the tests notice.
+"""Plant faults in the engine, one at a time, and check that the tests notice each of them.
 
 This file plants ten faults in different files of the engine. ``python -m tests.mutations --all`` plants all faults.
 """
@@ -26,7 +26,7 @@ def tree(tmp_path_factory) -> Tree:
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS.values(), ids=lambda m: m.name)
-def test_the_text_that_a_mutation_replaces_exists_and_so_do_its_tests(mutation: Mutation):
+def test_the_text_that_a_mutation_replaces_and_the_tests_of_the_mutation_exist(mutation: Mutation):
     compile(mutation.planted(mutation.source()), mutation.file, "exec")
     assert mutation.old != mutation.new and mutation.tests
     for tests in mutation.tests:

@@ -40,7 +40,9 @@ def spaces(name: str) -> set[str]:
 
 
 def recorded(name: str, space: str) -> inspect.Signature | None:
-    """Return the recorded signature of a name: that of Paddle 3.3.1, otherwise that of 2.6.2, otherwise None."""
+    """Return the recorded signature of a name: that of Paddle 3.3.1, otherwise that of 2.6.2, otherwise None. A
+    signature with ``**kwargs`` counts as not recorded.
+    """
     for version in ("3.3.1", "2.6.2"):
         text = ROWS[name][f"signature_{version}"].get(space, "<none>")
         if text.startswith("(") and "**kwargs" not in text:
@@ -100,6 +102,6 @@ def test_an_omitted_name_raises_with_the_reason_and_a_replacement(name: str):
         assert str(raised.value) == f"Tensor has no {name}: {LEFT_OUT[name]}." and "Use " in LEFT_OUT[name]
 
 
-def test_any_other_name_raises_the_usual_error():
+def test_an_unknown_name_raises_the_usual_error():
     with pytest.raises(AttributeError, match="no attribute 'nonsense_'"):
         mt.ones([2]).nonsense_  # noqa: B018

@@ -1,4 +1,4 @@
-"""Test random programs: every gradient is right, or the engine refused for a valid reason.
+"""Test random programs: every gradient is right, or the engine refused a statement for a valid reason.
 
 The package ``programs`` describes the verdicts. The seed is fixed; ``MINITENSOR_SEED=anything`` sets another one, and
 ``python -m tests.support.conformance.programs`` runs more programs.
@@ -72,13 +72,13 @@ def test_programs_are_right_or_refused_with_a_reason(policy, lengths, first, sha
 
 #: Each entry lists the dtypes that occur in a program.
 DTYPES = [("float16",), ("bfloat16",), ("float16", "bfloat16", "float32", "float64")]
-#: The number of programs for each policy and each entry of DTYPES.
+#: The number of programs for each policy and each choice of dtypes.
 SMALL = 100
 
 
 @pytest.mark.parametrize("policy", ["2.6", "2.5", "copy_on_write", "mixed"])
 @pytest.mark.parametrize("dtypes", DTYPES, ids="-".join)
-def test_programs_of_small_floats_are_right_or_refused_with_a_reason(dtypes, policy):
+def test_programs_of_16_bit_floats_are_right_or_refused_with_a_reason(dtypes, policy):
     if "bfloat16" in dtypes:
         pytest.importorskip("ml_dtypes")
     report = run_batch(minitensor, SEED, range(SMALL), policy, (2, 12), dtypes)

@@ -1,4 +1,4 @@
-"""Test several processes: reductions, training one network together, and errors that name the wrong rank."""
+"""Test several processes: reductions, training one network together, and errors that name the rank at fault."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from tests.support.distributed.programs import numbers
 from tools.build import ROOT
 
 LIMIT = 200  # seconds after which the ranks are terminated; many, because the machine may be busy
-CLOSE = 1e-6  # the relative tolerance in float64
+CLOSE = 1e-6  # the largest allowed difference of float64 numbers, relative or absolute
 
 
 def mpiexec() -> str | None:
-    """Return the path of mpiexec, preferably that of this Python environment."""
+    """Return the path of mpiexec, preferably that of this Python environment; None if there is no mpiexec."""
     return shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     """Run all programs in one job of mpiexec, and return for each program a list with one result per rank."""
     pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install mpi4py mpich")
     command = mpiexec()
@@ -40,7 +40,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
         pytest.skip("there is no mpiexec: pip install mpich")
     if importlib.util.find_spec("sklearn") is None:
         pytest.skip("scikit-learn is not installed, and the networks learn its digits")
-    file = tmp_path_factory.mktemp("ranks") / "said.json"
+    file = tmp_path_factory.mktemp("ranks") / "results.json"
     one_core = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     process = subprocess.Popen(
         [command, "-n", "4", sys.executable, "-m", "tests.support.distributed.programs", str(file)],
@@ -66,9 +66,9 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
 @pytest.mark.parametrize(
     "op, combined", [("sum", np.sum), ("max", np.max), ("min", np.min), ("prod", np.prod), ("avg", np.mean)]
 )
-def test_every_rank_computes_the_same_reduction_as_numpy(said, op, combined, device):
+def test_every_rank_computes_the_same_reduction_as_numpy(results, op, combined, device):
     right = combined([numbers(rank) for rank in range(4)], axis=0)
-    for found in said["all_reduce_4"]:
+    for found in results["all_reduce_4"]:
         values, is_itself, version = found[f"{op} {device}"]
         np.testing.assert_allclose(values, right, rtol=1e-12)
         assert is_itself
@@ -76,22 +76,22 @@ def test_every_rank_computes_the_same_reduction_as_numpy(said, op, combined, dev
 
 
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
-def test_a_reduction_through_a_view_sums_only_its_cells(said, device):
-    for rank, found in enumerate(said["all_reduce_4"]):
+def test_a_reduction_through_a_view_sums_only_the_cells_of_the_view(results, device):
+    for rank, found in enumerate(results["all_reduce_4"]):
         right = numbers(rank)
         right[:, 1:] = sum(numbers(other)[:, 1:] for other in range(4))
         assert found[f"part {device}"] == [right.tolist(), 1]
 
 
-def test_all_ranks_have_the_broadcast_values(said):
-    for values, version, error in said["broadcast_4"]:
+def test_all_ranks_have_the_broadcast_values(results):
+    for values, version, error in results["broadcast_4"]:
         assert values == numbers(2).tolist()
         assert version == 1
         assert error == ["ValueError", "broadcast: src must be a rank, from 0 to 3, not 4"]
 
 
-def test_backward_notices_that_an_all_reduce_overwrote_saved_values(said):
-    for found in said["refused_2"]:
+def test_backward_notices_that_an_all_reduce_overwrote_saved_values(results):
+    for found in results["refused_2"]:
         assert found["summed"] == [4.0, 4.0, 4.0]
         kind, text = found["stale"]
         assert kind == "RuntimeError"
@@ -108,15 +108,15 @@ def test_backward_notices_that_an_all_reduce_overwrote_saved_values(said):
         ("counts", "TypeError", "average of int64"),
     ],
 )
-def test_a_tensor_that_cannot_be_reduced_is_refused(said, case, kind, words):
-    for found in said["refused_2"]:
+def test_a_tensor_that_cannot_be_reduced_is_refused(results, case, kind, words):
+    for found in results["refused_2"]:
         assert found[case][0] == kind
         assert words in found[case][1]
         assert found["untouched"] == [2.0, 2.0, 2.0]
 
 
-def test_an_all_reduce_of_different_shapes_names_the_ranks_and_writes_nothing(said):
-    for rank, (error, values, version) in enumerate(said["other_shapes_4"]):
+def test_the_error_about_an_all_reduce_of_different_shapes_names_the_ranks_and_nothing_is_written(results):
+    for rank, (error, values, version) in enumerate(results["other_shapes_4"]):
         assert error[0] == "ValueError"
         assert "ranks 0, 1 and 2: all_reduce of [3] float64" in error[1]
         assert "rank 3: all_reduce of [2] float64" in error[1]
@@ -124,14 +124,14 @@ def test_an_all_reduce_of_different_shapes_names_the_ranks_and_writes_nothing(sa
         assert version == 0
 
 
-def test_the_error_names_the_rank_that_calls_another_function(said):
-    for kind, text in said["other_calls_4"]:
+def test_the_error_names_the_rank_that_calls_another_function(results):
+    for kind, text in results["other_calls_4"]:
         assert kind == "ValueError"
         assert "rank 1: broadcast of [3] float64" in text
 
 
-def test_the_error_names_the_rank_that_makes_no_call_and_no_other_rank_hangs(said):
-    for rank, found in enumerate(said["one_is_missing_4"]):
+def test_the_error_names_the_rank_that_makes_no_call_and_no_other_rank_hangs(results):
+    for rank, found in enumerate(results["one_is_missing_4"]):
         if rank != 2:
             (kind, text), values, version, _ = found
             assert kind == "RuntimeError"
@@ -139,13 +139,13 @@ def test_the_error_names_the_rank_that_makes_no_call_and_no_other_rank_hangs(sai
             assert (values, version) == ([1.0, 1.0, 1.0], 0)
 
 
-def test_gradients_flow_through_a_sum_over_ranks(said):
+def test_gradients_flow_through_a_sum_over_ranks(results):
     both = numbers(0) + numbers(1)
-    for rank, (values, gradient, second, unchanged) in enumerate(said["sum_with_gradient_2"]):
+    for rank, (values, gradient, second, unchanged) in enumerate(results["sum_with_gradient_2"]):
         assert values == both.tolist()
         assert gradient == ((1.0 + 2.0) * 2 * both).tolist()  # the losses of the two ranks have the factors 1 and 2
         # Each rank differentiates both**3. The gradient is summed over the two ranks: 2 * 3 * both**2. The gradient of
-        # that is summed over the ranks again.
+        # this gradient is summed over the ranks again.
         assert second == (2 * 2 * 6 * both).tolist()
         assert unchanged == numbers(rank).tolist()
 
@@ -154,38 +154,38 @@ def test_gradients_flow_through_a_sum_over_ranks(said):
 
 
 @pytest.mark.parametrize("program", ["training_2", "training_on_four_4"])
-def test_ranks_that_average_their_gradients_train_the_same_network_as_one_process(said, program):
-    for found in said[program]:
+def test_ranks_that_average_their_gradients_train_the_same_network_as_one_process(results, program):
+    for found in results[program]:
         assert found["difference"] < CLOSE
         assert found["losses"] < CLOSE
         assert found["falls"] < 0.9  # the ratio of the last loss to the first
 
 
 @pytest.mark.parametrize("program", ["training_2", "training_on_four_4"])
-def test_batch_normalization_on_ranks_equals_one_process_only_if_it_is_synchronised(said, program):
-    for found in said[program]:
+def test_batch_normalization_on_ranks_equals_one_process_only_if_it_is_synchronised(results, program):
+    for found in results[program]:
         assert found["synchronised"] < CLOSE
         assert found["lenet"] < CLOSE
         assert found["apart"] > 1e-2
 
 
-def test_synchronised_batch_normalization_allows_batches_of_different_sizes(said):
-    for differences in said["shares_of_several_sizes_2"]:
+def test_synchronised_batch_normalization_allows_batches_of_different_sizes(results):
+    for differences in results["shares_of_several_sizes_2"]:
         assert max(differences) < 1e-12
 
 
 # ---- the rank that differs -------------------------------------------------------------------------------------------
 
 
-def test_every_rank_names_the_rank_with_an_extra_write(said):
-    for ranks, parameter, text in said["who_differs_4"]:
+def test_every_rank_names_the_rank_with_an_extra_write(results):
+    for ranks, parameter, text in results["who_differs_4"]:
         assert (ranks, parameter) == ([2], "2.weight")
         assert "rank 2 differs" in text
         assert "an in-place operation ran on some ranks only" in text
 
 
-def test_of_two_ranks_the_one_with_more_writes_is_named(said):
-    for (ranks, parameter, _), (either, _, text) in said["who_of_two_differs_2"]:
+def test_of_two_ranks_the_one_with_more_writes_is_named(results):
+    for (ranks, parameter, _), (either, _, text) in results["who_of_two_differs_2"]:
         assert (ranks, parameter) == ([1], "2.weight")
         assert either == [0, 1]
         assert "it cannot be decided which of them is right" in text
