@@ -103,8 +103,12 @@ def test_the_first_of_the_smallest_blocks_that_fit_is_used():
     for gap in (0, 2, 4):
         allocator.free(held[gap])
     # Free now: 4 MiB at the beginning, 6 MiB in the middle, 6 MiB at the end (4 that were freed and 2 never used).
-    assert allocator.allocate(3 * MIB).address == held[0].address, "4 MiB fit best, and 1 MiB stays free"
-    assert allocator.allocate(5 * MIB).address == held[2].address, "the first of two free blocks of 6 MiB"
+    assert allocator.allocate(3 * MIB).address == held[0].address, (
+        "the smallest block that fits, of 4 MiB, should be used"
+    )
+    assert allocator.allocate(5 * MIB).address == held[2].address, (
+        "the first of the two free blocks of 6 MiB should be used"
+    )
 
 
 def test_torch_uses_the_beginning_of_a_free_block_and_paddle_the_end():
@@ -146,7 +150,7 @@ def test_freed_memory_stays_reserved_until_the_cache_is_emptied():
     block = allocator.allocate(100 * MIB)
     allocator.free(block)
     assert (allocator.allocated, allocator.reserved, allocator.cached) == (0, 100 * MIB, 100 * MIB)
-    assert allocator.allocate(100 * MIB).address == block.address, "served from the cache"
+    assert allocator.allocate(100 * MIB).address == block.address, "the request should be served from the cache"
     assert allocator.reserved == 100 * MIB
 
 
@@ -189,7 +193,7 @@ def test_a_reset_peak_starts_from_the_allocated_bytes():
     allocator.empty_cache()
     allocator.reset_peak()
     assert (allocator.max_allocated, allocator.max_requested, allocator.max_reserved) == (0, 0, 0)
-    assert allocator.allocations == 2, "the number of allocations is no peak, so it is not reset"
+    assert allocator.allocations == 2, "reset_peak should not reset the number of allocations"
 
 
 def test_requested_bytes_are_counted_without_rounding():

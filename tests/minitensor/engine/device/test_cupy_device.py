@@ -63,7 +63,7 @@ def test_the_first_set_device_explains_why_the_gpu_is_simulated(
     assert places.set_device("gpu") == "Place(gpu:sim)"
     assert f"no CUDA device answers ({said}), so 'gpu' is a simulated GPU" in capsys.readouterr().err
     places.set_device("gpu")
-    assert capsys.readouterr().err == "", "the message is printed only once"
+    assert capsys.readouterr().err == "", "the message should be printed only once"
 
 
 @pytest.mark.skipif(find_spec("cupy") is not None, reason="CuPy is installed")
@@ -92,7 +92,7 @@ def test_memory_is_compared_by_address_on_a_device() -> None:
 
 @pytest.fixture
 def cuda() -> Any:
-    """Make tensors on the CUDA device. Another fixture selects the host again after every test."""
+    """Select the CUDA device, and return it. Another fixture selects the host again after every test."""
     mt.set_device("gpu")
     return places.current.gpu
 
@@ -114,7 +114,7 @@ def test_the_memory_counters_agree_with_cupys_pool(cuda: Any) -> None:
     counters.reset_peak_memory_stats()
     before = counters.memory_allocated()
     x = mt.zeros([1000], "float32")
-    assert counters.memory_allocated() - before == 4096, "4000 bytes, rounded up to a multiple of 512"
+    assert counters.memory_allocated() - before == 4096, "4000 bytes should be rounded up to a multiple of 512"
     y = x + 1.0
     assert counters.max_memory_allocated() - before >= 8192
     del x, y

@@ -35,12 +35,12 @@ Asked = tuple[str, str, int, tuple[str, ...], Any]
 
 @pytest.fixture(autouse=True)
 def simulated() -> None:
-    """Make tensors on a new simulated GPU. Another fixture selects the host again after every test."""
+    """Select a new simulated GPU. Another fixture selects the host again after every test."""
     mt.set_device("gpu:sim", capacity="256 MiB")
 
 
-def dtypes(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Return the dtypes of a ufunc's inputs; a Python number has the dtype of the other inputs."""
+def dtypes(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the dtypes of a ufunc's inputs; for a Python number, the dtype of its result with the other inputs."""
     known = [value.dtype for value in values if hasattr(value, "dtype")]
     return tuple(value.dtype if hasattr(value, "dtype") else np.result_type(*known, value) for value in values)
 
@@ -76,7 +76,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> set[Asked]:
 
 
 def loop_of(name: str, given: tuple[Any, ...]) -> str | None:
-    """Return the loop of a CuPy ufunc for inputs of these dtypes: the first to which all can be cast."""
+    """Return the loop of a CuPy ufunc for inputs of these dtypes: the first to which all can be cast, or None."""
     loops = FACTS["ufuncs"].get(name, FACTS["scipy.special"].get(name))
     for loop in loops:
         if all(np.can_cast(have, want) for have, want in zip(given, loop.partition("->")[0], strict=True)):
@@ -102,7 +102,7 @@ def refusals(asked: set[Asked]) -> Iterator[str]:
             offered = FACTS["functions" if kind == "function" else "methods"].get(name, "none")
             if offered == "none":
                 yield f"the {kind} {name}"
-            elif name in ("reshape", "transpose"):  # their shape may be given as several arguments
+            elif name in ("reshape", "transpose"):  # a shape or axes may be given as several arguments
                 continue
             elif not set(keywords) <= set(offered) or positional > len(offered):
                 yield f"the {kind} {name} with {positional} arguments and {keywords}; CuPy's parameters are {offered}"
@@ -137,7 +137,7 @@ def test_cupy_has_every_function_that_the_operations_call(asked: set[Asked]) -> 
     assert list(refusals(asked)) == []
 
 
-#: Ufuncs with input dtypes for which CuPy's result has another dtype than numpy's.
+#: Ufuncs with input dtypes for which CuPy lists another result than numpy, each with the reason.
 OTHER_DTYPES = {("subtract", "??"): "CuPy has this loop only to raise an error, and numpy also raises one"}
 
 
@@ -209,7 +209,7 @@ def test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined() -> Non
         array[index] = gpu.put(np.arange(3.0))
 
 
-def test_of_several_values_written_to_one_position_every_device_keeps_the_last() -> None:
+def test_of_several_values_written_to_one_position_the_simulated_gpu_keeps_the_last() -> None:
     x = mt.zeros([3])
     x[[0, 2, 0]] = mt.to_tensor([1.0, 2.0, 3.0])
     assert x.tolist() == [3.0, 0.0, 2.0]

@@ -39,7 +39,7 @@ def test_an_out_of_memory_error_empties_the_cache_and_changes_nothing_else(profi
         assert getattr(ran_out, name) == getattr(emptied, name), name
     for block in held:
         ran_out.free(block)
-    assert ran_out.allocate(64 * MIB).size == 64 * MIB, "the whole device can be allocated again"
+    assert ran_out.allocate(64 * MIB).size == 64 * MIB, "it should be possible to allocate the whole device again"
 
 
 def test_the_error_has_the_sizes_that_pytorch_prints():

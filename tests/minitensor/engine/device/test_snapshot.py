@@ -116,7 +116,7 @@ def test_our_snapshot_is_json_and_names_the_owner_of_each_block():
     assert [event["kind"] for event in reported["events"]] == [event.kind for event in log.events]
 
 
-def test_numpy_numbers_and_strings_of_events_become_plain_in_our_snapshot():
+def test_our_snapshot_of_events_with_numpy_numbers_and_strings_can_be_written_as_json():
     allocator = CachingAllocator(GIB, "torch")
     block = allocator.allocate(np.int64(1000))
     event = MemoryEvent(

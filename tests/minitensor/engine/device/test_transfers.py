@@ -1,4 +1,7 @@
-"""Test that no operation copies its arrays to the host, in forward or backward. The simulated GPU counts transfers."""
+"""Test that operations copy no arrays between host and device, in forward or backward, except those in ``MOVING``.
+
+The simulated GPU counts the transfers.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ pytestmark = pytest.mark.cpu_only
 #: Operations that move arrays between host and device, and why they have to.
 MOVING = {"bessel_i": "CuPy has the Bessel functions of orders 0 and 1 only"}
 
-#: Operations that have to wait until the device has computed a single number, each with the reason.
 _INDEX = "an index is checked before anything is read or written"
-_FAR = "the function first asks whether any number is so far below 0 that it needs the reflection formula"
+_FAR = "the function first asks whether any number is so far below 0 that the reflection formula is needed"
+#: Operations that have to wait until the device has computed a single number, each with the reason.
 WAITING = {
     "pow": "the function first asks whether a single exponent is 2 or 1, which is faster to compute",
     **dict.fromkeys(("digamma", "multipolygamma", "polygamma"), _FAR),
@@ -34,7 +37,7 @@ WAITING = {
 
 @pytest.fixture(autouse=True)
 def simulated() -> None:
-    """Make tensors on a new simulated GPU. Another fixture selects the host again after every test."""
+    """Select a new simulated GPU. Another fixture selects the host again after every test."""
     mt.set_device("gpu:sim", capacity="256 MiB")
 
 
@@ -48,7 +51,7 @@ def test_operations_copy_no_arrays_between_host_and_device() -> None:
     assert {name for name in waited if waited[name]} == set(WAITING)
 
 
-def test_an_index_is_checked_on_its_device() -> None:
+def test_an_index_is_checked_on_the_device_that_has_it() -> None:
     x, rows, values = mt.rand([4, 3]), mt.to_tensor([2, 0, 2]), mt.rand([3, 3])
     for name, work in {
         "index_select": lambda: x.index_select(rows),
