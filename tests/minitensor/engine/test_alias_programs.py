@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from tests.support.engine import programs_lives, programs_memory  # noqa: F401  they fill the two lists
+from tests.support.engine import programs_lives, programs_memory  # noqa: F401  to fill RIGHT and REFUSABLE
 from tests.support.engine.differences import leaf
 from tests.support.engine.memory import allocated
 from tests.support.engine.programs import REFUSABLE, RIGHT, Program, expect_right, leaves_of, run

@@ -1,4 +1,4 @@
-"""An in-place operation that raises changes nothing visible.
+"""Test that an in-place operation that raises an error changes nothing visible.
 
 Here every in-place operation is refused because of its target, its shapes or its operands.
 test_all_or_nothing_values.py is about numbers, dtypes, indices and backward.

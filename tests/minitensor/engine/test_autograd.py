@@ -104,7 +104,7 @@ def test_a_saved_gradient_is_stale_after_the_next_backward_except_under_copy_on_
             assert w.grad.tolist() == [5, 5]
         else:
             y.backward()
-            assert w.grad.tolist() == [7, 7], "the product has saved the gradient 2"
+            assert w.grad.tolist() == [7, 7], "backward of y should add 2, the value that the product saved"
 
 
 def test_no_gradient_changes_if_one_of_them_cannot_be_added_to():

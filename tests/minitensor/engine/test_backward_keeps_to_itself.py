@@ -1,4 +1,4 @@
-"""Test that backward changes only the gradients of leaves, and frees every other gradient after its last use."""
+"""Test that gradients of backward share no memory and are freed after their last use, and test ``create_graph``."""
 
 from __future__ import annotations
 
@@ -101,7 +101,9 @@ def test_hooks_see_and_change_the_gradient_under_create_graph():
 
 
 def third(function, values: list[float]) -> np.ndarray:
-    """Return the sum of the third derivatives of an elementwise ``function``."""
+    """Return for each input element the sum of the third derivatives of the elements of ``function(w)``, each of which
+    must depend on one input element only.
+    """
     w = leaf(values)
     found = function(w)
     for _ in range(3):
@@ -128,7 +130,7 @@ def test_third_derivatives_of_a_write_into_a_part_are_right():
     def written(x):
         y = x * 1.0
         y[1:].multiply_(x[1:])
-        return y * y  # x ** 2, then x ** 4
+        return y * y  # x ** 2 for the first element, and x ** 4 for the others
 
     np.testing.assert_allclose(third(written, [1.0, 2.0, 3.0]), [0.0, 48.0, 72.0])
 

@@ -149,7 +149,7 @@ def test_an_in_place_function_refuses_a_target_that_is_not_a_tensor(name: str):
     ids=str,
 )
 def test_the_error_names_a_wrong_index(index: object, given: str, write: bool):
-    index = mt.to_tensor(index) if isinstance(index, mt.Tensor) else index  # move it to the device of the test
+    index = mt.to_tensor(index) if isinstance(index, mt.Tensor) else index  # move the index to the device of the test
     x = X.clone()
     expect_named((lambda: x.__setitem__(index, 1.0)) if write else (lambda: x[index]), given)
     assert x.tolist() == X.tolist() and x.inplace_version == 0
@@ -171,7 +171,7 @@ def test_the_error_names_a_wrong_index(index: object, given: str, write: bool):
     ],
 )
 def test_the_error_names_a_wrong_value(index: object, value: object, given: str):
-    index = mt.to_tensor(index) if isinstance(index, mt.Tensor) else index  # move it to the device of the test
+    index = mt.to_tensor(index) if isinstance(index, mt.Tensor) else index  # move the index to the device of the test
     x = X.clone()
     value = mt.to_tensor(value) if isinstance(value, mt.Tensor) else value
     expect_named(lambda: x.__setitem__(index, value), given)

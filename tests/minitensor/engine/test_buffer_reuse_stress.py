@@ -51,14 +51,14 @@ class Graph:
         kind = random.integers(3)
         if kind == 0:
             y = mt.sin(h) * s
-            self.expected = np.ones_like(numbers) * factor * np.cos(numbers * dtype_of(2, dtype)) * dtype_of(2, dtype)
+            self.expected = np.ones_like(numbers) * factor * np.cos(numbers * as_dtype(2, dtype)) * as_dtype(2, dtype)
         elif kind == 1:
             y = mt.exp(h) + h * s
-            before = factor + np.ones_like(numbers) * np.exp(numbers * dtype_of(2, dtype))
-            self.expected = before * dtype_of(2, dtype)
+            before = factor + np.ones_like(numbers) * np.exp(numbers * as_dtype(2, dtype))
+            self.expected = before * as_dtype(2, dtype)
         else:
             y = (h * 1.0).sin_() * s
-            self.expected = np.ones_like(numbers) * factor * np.cos(numbers * dtype_of(2, dtype)) * dtype_of(2, dtype)
+            self.expected = np.ones_like(numbers) * factor * np.cos(numbers * as_dtype(2, dtype)) * as_dtype(2, dtype)
         with mt.set_inplace_policy("copy_on_write"), mt.no_grad():
             if random.random() < 0.5:
                 h.detach().zero_()
@@ -71,12 +71,12 @@ class Graph:
         return Shown(self.leaf.grad, self.expected)
 
 
-def dtype_of(number: float, dtype: str) -> Any:
+def as_dtype(number: float, dtype: str) -> Any:
     return np.dtype(dtype).type(number)
 
 
 class Program:
-    """A random program on many memories, at most ``most`` at a time."""
+    """A random program that keeps at most ``most`` tensors, arrays, buffers and capsules, and a few graphs."""
 
     def __init__(self, seed: int, most: int = 14) -> None:
         self.random = np.random.default_rng(seed)
@@ -110,7 +110,7 @@ class Program:
         self.looks.append(Shown(mt.to_tensor(numbers) * 1.0, numbers))
 
     def compute(self) -> None:
-        """Compute a new tensor from one or two."""
+        """Compute a new tensor from one or two tensors."""
         look, other = self.any(mt.Tensor), self.any(mt.Tensor)
         if look is None or other is None or look.shadow.dtype == np.bool_:
             return
@@ -174,7 +174,7 @@ class Program:
             self.looks.append(Shown(mt.from_numpy(x.numpy(share=True)), look.shadow))
 
     def open(self) -> None:
-        """Open a capsule as a tensor."""
+        """Open the first capsule as a tensor."""
         for look in self.looks:
             if type(look.shown).__name__ == "PyCapsule":
                 look.shown = mt.from_dlpack(look.shown)
@@ -200,7 +200,7 @@ class Program:
         gc.collect()
 
     def limit(self) -> None:
-        """Change the limit of kept buffers, or empty the cache."""
+        """Change the limit of kept buffers; a limit of 0 frees them all."""
         mt.device.cpu.set_reuse_limit(int(self.random.choice([0, 40 << 10, 200 << 10, 1 << 20, 1 << 20])))
 
 

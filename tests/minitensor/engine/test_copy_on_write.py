@@ -1,4 +1,4 @@
-"""Under "copy_on_write", a write first preserves just the bytes that a living saved tensor needs.
+"""Test that under "copy_on_write" a write first preserves just the bytes that a living saved tensor needs.
 
 Bytes are read from the memory counters of the device. A cell is an element of float32, which has 4 bytes.
 """
@@ -36,8 +36,8 @@ def added_bytes(action: Callable[[], object]) -> int:
     return allocated() - before
 
 
-def squares(w: mt.Tensor, x: mt.Tensor) -> mt.Tensor:
-    """Return the square of ``x``, which saves ``x``. The gradient of ``w`` is twice the saved values."""
+def squares(x: mt.Tensor) -> mt.Tensor:
+    """Return the square of ``x``, which saves ``x``. The gradient is twice the saved values."""
     return x * x
 
 
@@ -89,7 +89,7 @@ WRITES: dict[str, tuple[Callable[[mt.Tensor], object], int, int]] = {
 def test_a_write_preserves_the_cells_that_it_overwrites(name: str):
     write, cells, index_bytes = WRITES[name]
     w, x = numbers()
-    result = squares(w, x)
+    result = squares(x)
     with mt.no_grad():
         assert added_bytes(lambda: write(x)) == 4 * cells + index_bytes
     assert (x.numpy() == WRITE).sum() == cells
@@ -101,7 +101,7 @@ def test_a_write_preserves_the_cells_that_it_overwrites(name: str):
 def test_a_second_write_to_the_same_cells_preserves_nothing(name: str):
     write, _, _ = WRITES[name]
     w, x = numbers()
-    result = squares(w, x)
+    result = squares(x)
     with mt.no_grad():
         write(x)
         assert added_bytes(lambda: [write(x) for _ in range(5)]) == 0
@@ -120,7 +120,7 @@ def test_a_write_to_one_row_of_a_large_saved_tensor_preserves_one_row():
 
 def test_the_same_row_written_a_hundred_times_preserves_one_row():
     w, x = numbers()
-    result = squares(w, x)
+    result = squares(x)
 
     def write() -> None:
         with mt.no_grad():
@@ -133,7 +133,7 @@ def test_the_same_row_written_a_hundred_times_preserves_one_row():
 
 def test_rows_written_one_after_another_are_preserved_once_each():
     w, x = numbers()
-    result = squares(w, x)
+    result = squares(x)
     with mt.no_grad():
         for i in range(N):
             assert added_bytes(lambda i=i: x.__setitem__(i, WRITE)) == 4 * N
@@ -143,7 +143,7 @@ def test_rows_written_one_after_another_are_preserved_once_each():
 
 def test_the_index_arrays_of_elements_written_one_by_one_stay_small():
     w, x = numbers()
-    result = squares(w, x)
+    result = squares(x)
     order = np.random.default_rng(0).permutation(N * N)
     before = allocated()
     with mt.no_grad():
@@ -206,7 +206,7 @@ def test_backward_reads_the_values_of_every_saved_view_after_every_write(saver: 
 
 def test_several_operations_that_saved_the_same_cells_share_one_copy():
     w, x = numbers()
-    results = [squares(w, x), squares(w, x), squares(w, x.reshape([N * N]))]
+    results = [squares(x), squares(x), squares(x.reshape([N * N]))]
     with mt.no_grad():
         assert added_bytes(lambda: x.__setitem__(3, WRITE)) == 4 * N
         # One cell of the column is preserved already. It is copied again, because an index array that leaves out this
@@ -218,14 +218,14 @@ def test_several_operations_that_saved_the_same_cells_share_one_copy():
 
 def test_operations_that_saved_different_versions_each_read_their_own_numbers():
     w, x = numbers()
-    first = squares(w, x)
+    first = squares(x)
     with mt.no_grad():
         x[0] = 1.0
-    second = squares(w, x)
+    second = squares(x)
     with mt.no_grad():
         x[0] = 2.0
         x[1] = 2.0
-    third = squares(w, x)
+    third = squares(x)
     with mt.no_grad():
         # The write preserves row 0 for `third`, row 1 for `third` and `second`, and the other rows for all three.
         assert added_bytes(lambda: x.fill_(WRITE)) == KIB
@@ -239,7 +239,7 @@ def test_operations_that_saved_different_versions_each_read_their_own_numbers():
 
 def test_bytes_preserved_for_one_result_only_are_freed_with_that_result():
     w, x = numbers()
-    whole, row = squares(w, x), x[2] * x[2]
+    whole, row = squares(x), x[2] * x[2]
     before = allocated()
     with mt.no_grad():
         x.fill_(WRITE)
@@ -254,8 +254,8 @@ def test_bytes_preserved_for_one_result_only_are_freed_with_that_result():
 
 
 def test_a_write_preserves_nothing_for_an_operation_whose_result_is_freed():
-    w, x = numbers()
-    result = squares(w, x)
+    _, x = numbers()
+    result = squares(x)
     del result
     with mt.no_grad():
         assert added_bytes(lambda: x.fill_(WRITE)) == 0
@@ -263,8 +263,8 @@ def test_a_write_preserves_nothing_for_an_operation_whose_result_is_freed():
 
 
 def test_a_write_preserves_nothing_after_backward_has_freed_the_saved_tensors():
-    w, x = numbers()
-    result = squares(w, x)
+    _, x = numbers()
+    result = squares(x)
     result.backward()
     with mt.no_grad():
         assert added_bytes(lambda: x.fill_(WRITE)) == 0
@@ -285,7 +285,7 @@ def test_a_tensor_saved_a_million_times_keeps_a_short_list_of_savers():
 @pytest.mark.parametrize("end", ["dropped", "backward"])
 def test_preserved_bytes_are_freed_with_their_node(end: str):
     w, x = numbers()
-    results = [squares(w, x), squares(w, x)]
+    results = [squares(x), squares(x)]
     before = allocated()
     with mt.no_grad():
         x[3] = WRITE
@@ -295,7 +295,7 @@ def test_preserved_bytes_are_freed_with_their_node(end: str):
     assert allocated() - before == 4 * 3 * N - KIB
     if end == "backward":
         results[0].backward()
-        assert allocated() - before == 0  # one result fewer, one gradient more
+        assert allocated() - before == 0  # a result was freed, and a gradient of the same size was made
         w.grad = None
     results.pop()
     assert allocated() - before == -2 * KIB

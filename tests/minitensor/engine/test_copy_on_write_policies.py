@@ -16,7 +16,7 @@ UNHARMED = "None of the saved bytes were overwritten"
 
 
 def line() -> int:
-    """Return the line of the caller."""
+    """Return the line number of the call."""
     return sys._getframe(1).f_lineno
 
 
@@ -40,7 +40,7 @@ def test_the_policy_of_the_write_and_not_of_the_save_decides_if_values_are_prese
 
 
 @pytest.mark.parametrize(("save", "write"), list(itertools.product(POLICIES, POLICIES)))
-def test_a_write_beside_saved_cells_is_reported_as_such(save: str, write: str):
+def test_the_error_after_a_write_beside_saved_cells_says_that_no_saved_bytes_were_overwritten(save: str, write: str):
     with mt.set_inplace_policy(save):
         w, x = four()
         half = x[:2]
@@ -133,7 +133,7 @@ def test_the_write_that_overwrote_the_bytes_is_named_after_thousands_of_others()
 
 
 @pytest.mark.parametrize("policy", ["2.5", "2.6"])
-def test_an_indexed_write_beside_saved_cells_is_reported_as_such(policy: str):
+def test_the_error_after_an_indexed_write_beside_saved_cells_says_that_none_were_overwritten(policy: str):
     w, x = four()
     result = x[::2] * x[::2]
     with mt.set_inplace_policy(policy):

@@ -28,12 +28,12 @@ class Save:
     cells: np.ndarray
     numbers: np.ndarray
     preserved: set[int]
-    careless: bool = False  # a write under another policy than copy_on_write came before all cells were preserved
-    lost: bool = False  # such a write overwrote some of the cells
+    careless: bool = False  # a write under another policy came before all cells were preserved, or there are no cells
+    lost: bool = False  # this write or a later one overwrote some of the cells
 
 
 class Program:
-    """A storage that is written through every kind of alias. The array ``cells`` has the indices of its elements."""
+    """A storage that is written through many kinds of alias. ``cells`` has the index of each element of the storage."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
@@ -46,7 +46,7 @@ class Program:
         self.written = 1000.0
 
     def index(self, ndim: int, shape: tuple[int, ...]) -> tuple[object, ...]:
-        """Return a basic index."""
+        """Return a random basic index."""
         found: list[object] = []
         for n in shape[: self.rng.integers(ndim + 1)]:
             if n == 0 or self.rng.random() < 0.3:
@@ -60,7 +60,7 @@ class Program:
         return tuple(found)
 
     def view(self) -> tuple[mt.Tensor, np.ndarray]:
-        """Return a view of a view, and its cells."""
+        """Return the tensor or a random view of it, and the cells of the tensor that is returned."""
         x, cells = self.x, self.cells
         for _ in range(self.rng.integers(4)):
             kind = self.rng.integers(4)

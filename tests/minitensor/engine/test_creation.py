@@ -78,7 +78,7 @@ def test_to_tensor_copies_tensors_and_lists_of_tensors_without_their_history():
 )
 def test_numpys_16_bit_floats_become_float32_in_a_list_as_in_paddle(data, dtype: str):
     assert mt.to_tensor(data).dtype == dtype
-    assert mt.to_tensor([mt.to_tensor(1.0, "float16")]).dtype == "float16", "tensors keep their dtype"
+    assert mt.to_tensor([mt.to_tensor(1.0, "float16")]).dtype == "float16", "a tensor in a list should keep its dtype"
 
 
 def test_to_tensor_of_a_tensor_keeps_its_dtype():
@@ -114,7 +114,7 @@ def test_a_list_for_torch_tensor_gets_the_promoted_dtype_of_its_items(data, dtyp
 
 
 def test_a_list_for_torch_tensor_gets_the_promoted_dtype_of_its_tensors():
-    """The tensors are no parameters, because they would live, and be in the table of shared memory, in later tests."""
+    """The tensors are made here, because as parameters of the test they would stay alive during later tests."""
     one = torch.tensor(1, dtype=torch.int8)
     for data, dtype in [([torch.tensor(float("inf"))], "float32"), ([one], "int8"), ([one, 2.5], "float32")]:
         x = torch.tensor(data)
@@ -243,7 +243,7 @@ def test_random_numbers_have_the_documented_distributions():
 
 
 class Own(mt.Tensor):
-    """A Tensor class that a program may define."""
+    """A subclass of Tensor, as a program may define it."""
 
 
 @pytest.mark.parametrize("kind", [mt.Tensor, mt.nn.Parameter, Own])

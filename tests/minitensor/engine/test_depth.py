@@ -17,7 +17,7 @@ from tests.support.engine.memory import allocated
 
 
 def test_a_long_chain_of_operations_runs_forward_and_backward_and_is_freed(no_collector):
-    """On a simulated GPU, which takes four times as long, the chain is shorter."""
+    """The chain is shorter on a GPU, because an operation takes longer there."""
     count = 1_000_000 if mt.get_device() == "cpu" else 200_000
     before = allocated()
     w = leaf([1.0])
@@ -69,7 +69,8 @@ from minitensor.engine.core.history import Node
 from minitensor.engine.core.iterative_dealloc import free_iteratively
 gc.disable()
 N = 3_000
-if sys.version_info >= (3, 13):  # CPython nests 10,000 deallocations, too many for this stack: free as in a browser
+# CPython 3.13 nests up to 10,000 deallocations, which overflows this stack, so nodes are freed as in a browser.
+if sys.version_info >= (3, 13):
     Node.__del__ = free_iteratively
 PROGRAM = '''
 def run():

@@ -158,7 +158,7 @@ def test_numbers_arrays_and_lists_move_to_the_device_of_the_tensor():
         x[0] = [7.0, 8.0]
         x[[1]] = np.zeros(2)
         assert x.place == here and x.tolist() == [[7, 8], [0, 0]] and x[[0], [1]].place == here
-        assert mt.get_device() == there, "the selected device has not changed"
+        assert mt.get_device() == there, "the selected device should not change"
 
 
 #: Operations of two operands that have a gradient rule.
@@ -290,7 +290,7 @@ def test_copy_and_set_value_copy_from_another_device():
 
 
 @pytest.mark.parametrize("place", ["cpu", SIM])
-def test_a_tensor_made_like_another_is_on_its_device(place: str):
+def test_a_tensor_made_like_another_tensor_is_on_the_device_of_that_tensor(place: str):
     x = tensor(place)
     mt.set_device("cpu" if place == SIM else SIM)
     made = [mt.zeros_like(x), mt.ones_like(x), mt.full_like(x, 2), mt.rand_like(x), mt.randn_like(x), x.clone(), x * 2]
@@ -381,7 +381,7 @@ def test_a_gpu_may_be_too_small_for_anything():
 
 def test_the_notice_about_the_simulated_gpu_is_printed_once(no_gpu_yet: None, capsys: pytest.CaptureFixture[str]):
     mt.set_device(SIM)
-    assert capsys.readouterr().err == "", "no notice, because the program asked for a simulated GPU"
+    assert capsys.readouterr().err == "", "there should be no notice if the program asked for a simulated GPU"
     mt.set_device("gpu")
     reported = capsys.readouterr().err
     assert "'gpu' is a simulated GPU of 8.00 GiB" in reported and reported.count("\n") == 1
@@ -429,9 +429,13 @@ def test_the_peaks_of_allocated_and_reserved_bytes_are_reset_separately():
     x = mt.ones([1024, 1024])
     del x
     assert (gpu.memory_allocated(), gpu.max_memory_allocated()) == (0, 4 << 20)
-    assert gpu.memory_reserved() == gpu.max_memory_reserved() == 20 << 20, "a request below 10 MiB reserves 20 MiB"
+    assert gpu.memory_reserved() == gpu.max_memory_reserved() == 20 << 20, (
+        "a request below 10 MiB should reserve 20 MiB"
+    )
     gpu.reset_max_memory_reserved()
-    assert (gpu.max_memory_allocated(), gpu.max_memory_reserved()) == (4 << 20, 20 << 20), "20 MiB are still reserved"
+    assert (gpu.max_memory_allocated(), gpu.max_memory_reserved()) == (4 << 20, 20 << 20), (
+        "20 MiB should still be reserved"
+    )
     gpu.reset_max_memory_allocated()
     gpu.empty_cache()
     assert (gpu.max_memory_allocated(), gpu.memory_reserved(), gpu.max_memory_reserved()) == (0, 0, 20 << 20)
@@ -442,22 +446,20 @@ def test_the_peaks_of_allocated_and_reserved_bytes_are_reset_separately():
 # ---------- out of memory ----------
 
 
-class Full:
-    """A GPU that runs out of memory after ``served`` more requests."""
+def run_out_of_memory_after(monkeypatch: pytest.MonkeyPatch, served: int) -> None:
+    """Make the current GPU raise OutOfMemoryError after ``served`` more requests."""
+    gpu = current.gpu
+    allocate = type(gpu).allocate
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, served: int) -> None:
-        gpu = current.gpu
-        allocate = type(gpu).allocate
+    def allocate_or_not(self: object, nbytes: int) -> object:
+        nonlocal served
+        if nbytes:
+            served -= 1
+        if served < 0 and nbytes:
+            raise OutOfMemoryError(nbytes, nbytes, 1 << 20, 1 << 20, 1 << 20, 0)
+        return allocate(gpu, nbytes)
 
-        def allocate_or_not(self: object, nbytes: int) -> object:
-            nonlocal served
-            if nbytes:
-                served -= 1
-            if served < 0 and nbytes:
-                raise OutOfMemoryError(nbytes, nbytes, 1 << 20, 1 << 20, 1 << 20, 0)
-            return allocate(gpu, nbytes)
-
-        monkeypatch.setattr(type(gpu), "allocate", allocate_or_not)
+    monkeypatch.setattr(type(gpu), "allocate", allocate_or_not)
 
 
 WRITES = {
@@ -467,7 +469,7 @@ WRITES = {
 
 
 def fails_cleanly(name: str, served: int) -> bool:
-    """Return True if the operation runs out of memory after ``served`` requests; assert that nothing changed."""
+    """Return False if ``served`` requests suffice for the operation; otherwise assert that it changed nothing."""
     arrays, target, call = WRITES[name]
     operands = [mt.to_tensor(a) for a in arrays]
     x = operands[target]
@@ -478,7 +480,7 @@ def fails_cleanly(name: str, served: int) -> bool:
     saved = x * x
     before = Moment(**{f"operand {i}": y for i, y in enumerate(operands)}, saved=saved)
     with pytest.MonkeyPatch.context() as patch:
-        Full(patch, served)
+        run_out_of_memory_after(patch, served)
         try:
             call(operands)
             return False
@@ -506,7 +508,7 @@ def refused_backwards(step: Callable[[], mt.Tensor], unchanged: Callable[[], boo
     for served in range(60):
         loss = step()
         with pytest.MonkeyPatch.context() as patch:
-            Full(patch, served)
+            run_out_of_memory_after(patch, served)
             try:
                 loss.backward()
                 return served

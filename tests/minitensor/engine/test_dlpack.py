@@ -17,7 +17,7 @@ from minitensor.engine.sharing.numpy_memory import is_shared
 from tests.support.engine.memory import allocated, leaf
 
 pytestmark = pytest.mark.cpu_only
-speaks_versions = pytest.mark.skipif(not _HAS_VERSIONS, reason="this numpy has only capsules without a version")
+needs_versions = pytest.mark.skipif(not _HAS_VERSIONS, reason="this numpy has only capsules without a version")
 
 
 def numpys() -> Any:
@@ -85,7 +85,7 @@ def test_a_tensor_shares_the_memory_of_another_library(library: Callable[[], Any
     before = allocated()
     x = mt.from_dlpack(theirs)
     assert x.data_ptr() == other.address(theirs) and x.shape == [2, 3] and x.dtype == "float64"
-    assert x.stop_gradient and allocated() == before, "memory that another library allocated is not counted"
+    assert x.stop_gradient and allocated() == before, "memory that another library allocated should not be counted"
     other.write(theirs)
     assert x[0, 0].item() == -5
     again = mt.from_dlpack(theirs)
@@ -205,7 +205,7 @@ def test_imported_memory_that_may_be_read_only_cannot_be_written():
         x.add_(1.0)
 
 
-@speaks_versions
+@needs_versions
 def test_imports_and_exports_keep_the_read_only_flag():
     array = np.ones(3)
     array.flags.writeable = False

@@ -1,4 +1,4 @@
-"""Test that dtypes are promoted as in a table, and that no number widens a floating dtype."""
+"""Test that dtypes are promoted as in the tables below, and that no number widens a floating dtype."""
 
 from __future__ import annotations
 
@@ -110,6 +110,7 @@ def test_a_number_as_argument_does_not_widen_a_floating_tensor(make, dtype: str)
         assert x.grad.dtype == dtype
 
 
+#: One sample for each operation.
 ONCE = {s.name: s for s in reversed(NORMAL)}
 
 

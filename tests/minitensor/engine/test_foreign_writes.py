@@ -32,7 +32,9 @@ def test_without_the_check_backward_uses_values_written_from_outside():
     w = leaf([3]).astype("float64")
     y = (w * x).sum()
     array[1] = 9.0
-    assert mt.grad(y, w)[0].tolist() == [1, 9, 3], "this gradient is wrong: the product was computed with [1, 2, 3]"
+    assert mt.grad(y, w)[0].tolist() == [1, 9, 3], (
+        "without the check, backward should use the 9, although y was computed with 2"
+    )
 
 
 def test_the_error_names_the_saver_and_the_changed_bytes():
@@ -47,7 +49,7 @@ def test_the_error_names_the_saver_and_the_changed_bytes():
     assert "multiply saved its second input at version 0" in lines[1] and "saved here" in lines[1]
     assert "test_foreign_writes.py" in lines[1]
     assert "element [1] (bytes 8 to 15 of the storage) was 2.0 and is 9.0; 1 more of its 3 elements changed" in lines[2]
-    assert w.grad is None, "no gradient was written"
+    assert w.grad is None, "no gradient should be written"
 
 
 def test_the_error_counts_bytes_from_the_beginning_of_the_storage_not_of_the_view():
@@ -141,7 +143,7 @@ def test_gradients_of_gradients_are_checked():
             first.sum().backward()
 
 
-def test_values_saved_by_a_layer_are_checked():
+def test_values_saved_by_a_py_layer_are_checked():
     class Scaled(mt.autograd.PyLayer):
         @staticmethod
         def forward(ctx, w, x):
@@ -165,7 +167,7 @@ def test_values_saved_by_a_layer_are_checked():
             y.sum().backward()
 
 
-def test_a_write_by_a_layer_to_shared_memory_is_no_foreign_write():
+def test_a_write_by_a_py_layer_to_shared_memory_is_no_foreign_write():
     class Doubled(mt.autograd.PyLayer):
         @staticmethod
         def forward(ctx, x):
@@ -219,7 +221,7 @@ def test_copy_on_write_reports_a_foreign_write_only_if_it_precedes_the_write_by_
                 y.sum().backward()
         else:
             y.sum().backward()
-            assert w.grad.tolist() == NUMBERS, "the saved values were preserved before the foreign write"
+            assert w.grad.tolist() == NUMBERS, "the saved values should be preserved before the foreign write"
 
 
 def test_after_a_partial_write_under_copy_on_write_the_rest_is_still_checked():
@@ -289,7 +291,7 @@ def test_each_of_two_operations_is_checked_against_the_values_it_read():
 
 
 @pytest.mark.parametrize("policy", ["2.6", "copy_on_write"])
-def test_a_write_by_the_engine_raises_the_usual_error(policy: str):
+def test_a_write_by_the_engine_has_the_same_effect_with_and_without_the_check(policy: str):
     said = []
     for on in (False, True):
         mt.set_inplace_policy(policy)
@@ -381,7 +383,7 @@ def test_turning_the_check_on_or_off_keeps_the_list_of_savers_for_copy_on_write(
             y = w * x
         x.zero_()
     y.sum().backward()
-    assert w.grad.tolist() == NUMBERS, "saved values were preserved"
+    assert w.grad.tolist() == NUMBERS, "saved values should be preserved"
 
 
 def test_the_check_works_as_a_function_and_as_nested_blocks():
@@ -417,7 +419,9 @@ def test_the_copies_are_freed_with_the_saved_values(no_collector: None):
     w = leaf([3])
     with mt.check_foreign_writes():
         results = [w * x for _ in range(100)]
-        assert len(x._storage.savers.copies) == 1, "all products saved the same values, so they share one copy"
+        assert len(x._storage.savers.copies) == 1, (
+            "all products should share one copy, because they saved the same values"
+        )
         for result in results:
             result.sum().backward()
         assert len(x._storage.savers.copies) == 0

@@ -181,7 +181,7 @@ def test_nan_to_num_accepts_any_replacement_including_nan():
     assert mt.to_tensor([1, 2]).nan_to_num_().tolist() == [1, 2]
 
 
-#: All functions of one number that do not need scipy.
+#: Functions of one tensor that do not need scipy.
 PLAIN = [
     *("expm1", "log2", "log10", "log1p", "logit", "tan", "asin", "acos", "atan"),
     *("sinh", "cosh", "asinh", "acosh", "atanh", "sinc"),

@@ -14,7 +14,7 @@ from tests.support.engine.differences import leaf
 
 
 def layer(forward, backward) -> type[PyLayer]:
-    """Return a layer with one input, which it saves, and with the given ``backward(x, g)``."""
+    """Return a `PyLayer` that saves its only input and has the given ``forward(x)`` and ``backward(x, g)``."""
 
     def run(ctx, x):
         ctx.save_for_backward(x)

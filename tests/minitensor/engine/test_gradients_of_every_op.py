@@ -161,10 +161,10 @@ def error(got: list[np.ndarray], want: list[np.ndarray]) -> tuple[float, int]:
     largest, count = 0.0, 0
     for a, b in zip(got, want, strict=True):
         assert a.shape == b.shape
-        reported = np.isfinite(b)
-        off = np.abs(a[reported] - b[reported]) / np.maximum(1, np.abs(b[reported]))
+        finite = np.isfinite(b)
+        off = np.abs(a[finite] - b[finite]) / np.maximum(1, np.abs(b[finite]))
         largest = max(largest, float(np.max(np.where(np.isnan(off), np.inf, off), initial=0.0)))
-        count += int(reported.sum())
+        count += int(finite.sum())
     return largest, count
 
 

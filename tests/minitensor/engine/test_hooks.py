@@ -68,7 +68,7 @@ def test_a_hook_on_a_view_gets_the_gradient_of_the_view():
     assert part == [[5, 5]]
     view.scale_(2.0)
     (x * 7).sum().backward()
-    assert part == [[5, 5], [14, 14]], "the gradient 7 is multiplied by 2 for the view's old value"
+    assert part == [[5, 5], [14, 14]], "the view's old value should get the gradient 7 times 2"
 
 
 def test_a_removed_hook_is_not_called():
@@ -110,7 +110,7 @@ def test_a_function_registered_twice_is_two_hooks():
 
     first, second = w.register_hook(double), w.register_hook(double)
     assert first.remove() is True
-    assert first.remove() is False, "a handle removes only its own hook"
+    assert first.remove() is False, "a handle should remove only its own hook"
     w.sum().backward()
     assert w.grad.tolist() == [2]
     assert second.remove() is True

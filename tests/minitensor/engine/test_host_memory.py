@@ -60,7 +60,7 @@ def test_the_counters_agree_with_tracemalloc(program: str):
         expect_close(ours, traced, most, moment)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is read from /proc, which is Linux's")
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is read from /proc, which only Linux has")
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_the_counters_agree_with_the_memory_of_the_process(program: str):
     moments = printed(program)

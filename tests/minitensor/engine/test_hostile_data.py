@@ -1,4 +1,4 @@
-"""Test unusual data: lists that contain themselves, very deep lists, huge views, and tensors that cannot be pickled."""
+"""Test unusual data: lists that contain themselves, very deep lists, huge views, zeros, and non-leaf tensors."""
 
 from __future__ import annotations
 

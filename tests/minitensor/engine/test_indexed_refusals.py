@@ -18,8 +18,10 @@ from tests.support.engine.named import expect_named
 from tests.support.engine.samples_indexed import GRID, IN_PLACE, MASK, Case, tensors, whole
 from tests.support.engine.state import Moment
 
-by_name = pytest.mark.parametrize("given", IN_PLACE, ids=str)
-once = pytest.mark.parametrize("given", list({c.name: c for c in reversed(IN_PLACE)}.values()), ids=str)
+for_every_in_place_case = pytest.mark.parametrize("given", IN_PLACE, ids=str)
+for_every_in_place_name = pytest.mark.parametrize(
+    "given", list({c.name: c for c in reversed(IN_PLACE)}.values()), ids=str
+)
 
 
 def expect_refused(
@@ -177,12 +179,12 @@ def test_the_error_names_what_is_invalid_and_the_call_leaves_no_trace(what: str)
     call, error, given = REFUSED[what]
     w = leaf(GRID)
     x = w * 1
-    x[0]  # a view, so that the target has a group
+    x[0]  # makes a view, so that the target is in a group of views
     moment = Moment(w=w, x=x)
     expect_refused(moment, lambda: call(x), *given, error=error)
 
 
-@once
+@for_every_in_place_name
 def test_neither_a_leaf_nor_a_tensor_with_overlapping_elements_is_written(given: Case):
     w, *others = [leaf_like(a) for a in given.arrays]
     moment = Moment(w=w)
@@ -297,7 +299,7 @@ def test_an_operation_saves_only_the_bytes_that_its_backward_needs(name: str, ba
     assert held <= HELD[name][1] + operands + 3 * 128 * 4 + 256, held
 
 
-@by_name
+@for_every_in_place_case
 def test_a_write_changes_only_the_cells_that_it_covers(given: Case):
     called: list[tuple[np.ndarray, ...]] = []
     row = ROWS[given.name]

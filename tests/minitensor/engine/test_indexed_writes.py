@@ -14,7 +14,7 @@ from tests.support.engine.differences import expect_gradients, leaf, leaf_like, 
 from tests.support.engine.named import expect_named
 from tests.support.engine.samples_indexed import BLOCK, GRID, IN_PLACE, MASK, NORMAL, Case, tensors, whole
 
-by_name = pytest.mark.parametrize("given", IN_PLACE, ids=str)
+for_every_in_place_case = pytest.mark.parametrize("given", IN_PLACE, ids=str)
 
 
 # ---------- values and gradients ----------
@@ -32,7 +32,7 @@ def test_the_result_equals_that_of_a_plain_loop(given: Case):
         assert x.inplace_version == 0 and x._storage is not result._storage
 
 
-@by_name
+@for_every_in_place_case
 def test_an_in_place_operation_returns_its_target_and_raises_the_version_by_1(given: Case):
     x, *others = tensors(given)
     pointer = x.data_ptr()
@@ -41,7 +41,7 @@ def test_an_in_place_operation_returns_its_target_and_raises_the_version_by_1(gi
     np.testing.assert_allclose(x.numpy(), given.reference(*given.arrays), rtol=1e-12, atol=1e-15)
 
 
-@by_name
+@for_every_in_place_case
 @pytest.mark.parametrize("laid", ["transposed", "reversed", "every second column"])
 def test_an_in_place_operation_is_right_for_every_layout_of_its_target(given: Case, laid: str):
     array = given.arrays[0]
@@ -62,7 +62,7 @@ def test_the_gradient_agrees_with_central_differences(given: Case):
     expect_gradients(given.reference, leaves, given.run(*leaves))
 
 
-@by_name
+@for_every_in_place_case
 def test_the_gradient_of_an_in_place_operation_agrees_with_central_differences(given: Case):
     leaves = [leaf_like(array) for array in given.arrays]
     x = leaves[0] * 1
@@ -71,7 +71,7 @@ def test_the_gradient_of_an_in_place_operation_agrees_with_central_differences(g
     expect_gradients(given.reference, leaves, x)
 
 
-@by_name
+@for_every_in_place_case
 def test_the_gradient_is_right_when_only_one_operand_requires_one(given: Case):
     for k in range(len(given.arrays)):
         inputs = [mt.to_tensor(a, stop_gradient=i != k) for i, a in enumerate(given.arrays)]

@@ -76,7 +76,7 @@ def test_a_write_stores_the_same_elements_as_numpy(name: str, kind: str):
         try:
             want[numpy_index(name)] = stored
         except (ValueError, TypeError):
-            continue  # more dimensions than the target
+            continue  # the value has more dimensions than the target
         x[index] = value
         np.testing.assert_array_equal(x.numpy(), want)
         assert x.inplace_version == 1

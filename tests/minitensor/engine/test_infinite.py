@@ -19,7 +19,7 @@ from tests.support.engine.samples import SAMPLES, Sample
 from tests.support.engine.samples_indexed import CASES, Case
 from tests.support.engine.unread import Program, Reads, check, warnings_as_errors
 
-#: Operations that may multiply a gradient by a factor that is 0 by chance. An infinite gradient rightly becomes nan.
+#: Operations that may multiply a gradient by a factor that is 0 by chance, which rightly turns inf into nan.
 FACTORS = {
     "scale",
     "lerp",
@@ -34,7 +34,7 @@ FACTORS = {
 }
 
 
-#: The unread and flat elements of each sample or case, by its id. Its normal and in-place programs share an entry.
+#: The ``Reads`` of each sample or case, by its id. The normal and the in-place program of a sample share an entry.
 READS: defaultdict[int, Reads] = defaultdict(Reads)
 
 
@@ -45,7 +45,7 @@ def differentiable(given: Sample) -> list[bool]:
 
 
 def of_sample(given: Sample, in_place: bool) -> Program:
-    """Return a program of the operands with a gradient. If ``in_place``, it overwrites a copy of its target."""
+    """Return a program on the operands that can have a gradient, which may overwrite a copy of the target in place."""
     row, wants = ROWS[given.name], differentiable(given)
     target = row.operands.index(row.target)
 

@@ -285,7 +285,7 @@ def test_inf_and_nan_written_over_a_saved_tensor_change_no_gradient_under_copy_o
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("poison", NOT_FINITE)
-def test_an_infinite_gradient_of_a_value_does_not_reach_the_value_that_it_overwrote(policy, poison):
+def test_an_infinite_gradient_of_a_value_does_not_reach_earlier_values_that_were_overwritten(policy, poison):
     mt.set_inplace_policy(policy)
     x = mt.to_tensor(ROW, stop_gradient=False)
     y = x + 0.0
@@ -312,7 +312,7 @@ def test_a_sum_of_gradients_is_infinite_only_where_a_term_is_infinite(poison):
 
 
 def test_the_check_notices_nan_in_an_element_that_is_read():
-    """This shows that other tests can fail: an incoming gradient of nan reaches an element that the result reads."""
+    """This shows that other tests can fail: an incoming gradient of nan reaches each element that the result reads."""
     given = Program("sum", lambda x: x * 2.0, (ROW,))
     got = gradients(given, (ROW,), np.array([1.0, np.nan, 1.0]), [np.ones(3)])
     assert np.isnan(got.first[0]).tolist() == [False, True, False]

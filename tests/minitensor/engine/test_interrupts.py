@@ -39,9 +39,10 @@ for turn in range(25):
     time.sleep(0.005)
     assert all((x.numpy() == before).all() for x, before in zip(looked_at(), seen)), turn
     assert threading.active_count() == 1
-print("whole")
+print("complete")
 """
 
+#: For each write: the code before the first turn, the code at the beginning of each turn, and the write.
 WRITES = {
     "add_": ("one = mt.ones([SIZE])\ndef looked_at(): return [x]", "x = mt.zeros([SIZE])", "x.add_(one)"),
     "sigmoid_": ("def looked_at(): return [x]", "x = mt.full([SIZE], 3.0)", "x.sigmoid_()"),
@@ -63,11 +64,11 @@ WRITES = {
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_an_interrupted_write_is_whole_and_nothing_writes_afterwards(write: str):
+def test_an_interrupted_write_is_complete_or_not_begun_and_nothing_writes_afterwards(write: str):
     start, anew, line = WRITES[write]
     program = PROGRAM.format(start=start, anew=anew, write=line)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
-    assert done.stdout.strip() == "whole", done.stderr[-2000:]
+    assert done.stdout.strip() == "complete", done.stderr[-2000:]
 
 
 def test_a_handler_of_the_program_is_called_after_the_write_and_stays_installed():
@@ -75,13 +76,13 @@ def test_a_handler_of_the_program_is_called_after_the_write_and_stays_installed(
 import signal
 from minitensor.engine.device.interrupts import uninterrupted
 
-told = []
-signal.signal(signal.SIGINT, lambda number, frame: told.append(number))
+received = []
+signal.signal(signal.SIGINT, lambda number, frame: received.append(number))
 handler = signal.getsignal(signal.SIGINT)
 with uninterrupted(), uninterrupted():
     signal.raise_signal(signal.SIGINT)
-    assert told == []
-assert told == [signal.SIGINT] and signal.getsignal(signal.SIGINT) is handler
+    assert received == []
+assert received == [signal.SIGINT] and signal.getsignal(signal.SIGINT) is handler
 print("called")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)

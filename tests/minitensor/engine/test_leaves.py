@@ -82,7 +82,7 @@ def test_an_optimizer_may_write_a_leaf_under_no_grad():
             w.subtract_(w.grad * 0.25)
         w.clear_grad()
         assert w.inplace_version == step + 1 and w.is_leaf
-    assert w.tolist() == [0.125, 0.25]  # each step halves
+    assert w.tolist() == [0.125, 0.25]  # each step halves the values
 
 
 def test_a_leaf_may_be_written_under_no_grad_through_a_view_made_in_grad_mode():

@@ -41,7 +41,7 @@ def test_an_operation_allocates_its_result_and_views_and_writes_allocate_nothing
     x.reshape_([256])
     assert allocated() - base == 2 * KIB
     del x
-    assert allocated() - base == 2 * KIB, "the views keep the storage alive"
+    assert allocated() - base == 2 * KIB, "the views should keep the storage alive"
     del views
     assert allocated() - base == KIB
     del y
@@ -91,7 +91,7 @@ def test_an_in_place_operation_holds_the_expected_copies_for_backward(name: str,
     run(x, c)
     assert allocated() - before == copies * KIB
     del x
-    assert allocated() - base == 2 * KIB, "the graph, to which no name refers, is freed"
+    assert allocated() - base == 2 * KIB, "the graph, to which no name refers, should be freed"
 
 
 @pytest.mark.parametrize("name", HELD)
@@ -114,7 +114,7 @@ def test_multiply_in_place_copies_its_target_only_when_the_other_operand_require
     y = v * 1
     before = allocated()
     y.divide_(w)
-    assert allocated() == before, "divide computes the gradient from its output"
+    assert allocated() == before, "divide should copy nothing, because its gradient follows from its output"
 
 
 def test_a_normal_operation_saves_by_reference(base: int):
@@ -123,10 +123,10 @@ def test_a_normal_operation_saves_by_reference(base: int):
     y = x.sin()
     assert allocated() - base == 3 * KIB
     del x
-    assert allocated() - base == 3 * KIB, "sin's backward needs x"
+    assert allocated() - base == 3 * KIB, "x should be kept, because sin's backward needs it"
     z = y.exp()
     del y
-    assert allocated() - base == 3 * KIB, "y is not needed, because exp saves its own output"
+    assert allocated() - base == 3 * KIB, "y should be freed, because exp saves its own output"
     del z
     assert allocated() - base == KIB
 
@@ -153,9 +153,9 @@ def test_an_index_array_is_counted_as_long_as_a_node_keeps_it(base: int):
 def test_backward_frees_the_saved_tensors_and_keeps_the_gradient(base: int):
     w = leaf()
     y = w.sin().sin().sin().sum()
-    assert allocated() - base == 3 * KIB + 4, "w, two saved sines, the sum"
+    assert allocated() - base == 3 * KIB + 4, "expected: w, two saved sines, the sum"
     y.backward()
-    assert allocated() - base == 2 * KIB + 4, "w, its gradient, the sum"
+    assert allocated() - base == 2 * KIB + 4, "expected: w, its gradient, the sum"
     w.clear_gradient(set_to_zero=False)
     assert allocated() - base == KIB + 4
     del w, y
@@ -192,7 +192,7 @@ def test_a_hook_and_a_retained_gradient_hold_the_expected_bytes(base: int):
     x.retain_grads()
     handle = x.register_hook(lambda g: g * 2)
     (x * 3).sum().backward()
-    assert allocated() - base == 4 * KIB, "w, x, and a gradient for each"
+    assert allocated() - base == 4 * KIB, "expected: w, x, and a gradient for each"
     del x
     assert allocated() - base == 2 * KIB
     del handle, w
@@ -262,8 +262,8 @@ def test_the_peak_of_backward_includes_a_gradient_and_the_incoming_one(base: int
     def run():
         y.backward()
 
-    assert peak_of(run) == 2, "the initial gradient of ones, and its product with w"
-    assert allocated() == base + 4 * KIB, "x, w, y, and the gradient of x"
+    assert peak_of(run) == 2, "expected: the initial gradient of ones, and its product with w"
+    assert allocated() == base + 4 * KIB, "expected: x, w, y, and the gradient of x"
 
 
 def test_backward_through_a_chain_peaks_at_two_gradients_while_it_frees(base: int):
@@ -280,8 +280,10 @@ def test_backward_through_a_chain_peaks_at_two_gradients_while_it_frees(base: in
     def run():
         y.backward(start)
 
-    assert peak_of(run) <= 3, "a copy of the initial gradient, and the gradients of output and input of one operation"
-    assert allocated() - held == 2 * KIB - 10 * KIB, "w.grad and the start are alive, and the exponentials are freed"
+    assert peak_of(run) <= 3, (
+        "expected: a copy of the initial gradient, and the gradients of one operation's output and input"
+    )
+    assert allocated() - held == 2 * KIB - 10 * KIB, "w.grad and `start` should be alive, and the exponentials freed"
 
 
 @pytest.mark.parametrize("held", [lambda g: None, lambda g: g, lambda g: g[:4], lambda g: g.detach()])

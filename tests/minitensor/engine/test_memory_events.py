@@ -125,7 +125,7 @@ def test_a_storage_without_a_variable_has_no_name():
         y.add_(1.0)
         x = mt.ones([2])
     assert [event.name for event in recording.events if event.kind in ("alloc", "write")] == ["", "y", "y", "x"]
-    assert getattr(x, "_extra", None) is None, "the search for a name has generated none"
+    assert getattr(x, "_extra", None) is None, "the search for a name should generate no name"
 
 
 @pytest.mark.cpu_only
@@ -206,9 +206,11 @@ def test_a_node_that_is_set_after_the_event_of_its_tensor_is_found_later():
     z = mt.ones(SHAPE)
     nodes.on_event(TensorCreated(z, "op", ()), "here")
     z._node = y._node
-    assert nodes.late(TensorWritten(z, "op", (), None)) == [], "the node belongs to the write, not to the creation"
+    assert nodes.late(TensorWritten(z, "op", (), None)) == [], (
+        "the node should belong to the write, not to the creation"
+    )
     nodes.on_event(TensorCreated(mt.ones(SHAPE), "op", ()), "here")
-    assert nodes.late() == [], "the tensor was freed"
+    assert nodes.late() == [], "a freed tensor should have no late node"
 
 
 # ---------- bounds, lifetimes, errors ----------
@@ -328,7 +330,7 @@ def test_a_search_for_names_does_not_change_local_variables():
     before = set(mine)
     found = dict(names_in_reach(sys._getframe()))
     assert found["x"] is x and found["table['k']"] is table["k"]
-    assert set(mine) >= before, "the dictionary that the program got from locals() is not emptied"
+    assert set(mine) >= before, "the dictionary that the program got from locals() should not be emptied"
     link = weakref.ref(x)
     mine.clear()
     del x, found, mine
@@ -337,4 +339,4 @@ def test_a_search_for_names_does_not_change_local_variables():
     assert any(value is y for _, value in names_in_reach(sys._getframe()))
     link = weakref.ref(y)
     del y
-    assert link() is None, "the search keeps no copy of the local variables"
+    assert link() is None, "the search should keep no copy of the local variables"

@@ -1,4 +1,4 @@
-"""Test memory.measure: for a block of code, it reports the same bytes as the device's counters and changes none."""
+"""Test memory.measure: it reports the same bytes for a block of code as the device's counters, and changes none."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_measure_does_not_change_the_peak_of_the_device_or_its_reset(device):
         assert count.max_memory_allocated() == base - 7 * KIB
         y = mt.ones(SHAPE)
         del x, y
-        assert (m.allocated, m.peak) == (0, 2 * KIB), "the reset of the device's peak does not change the measure"
+        assert (m.allocated, m.peak) == (0, 2 * KIB), "a reset of the device's peak should not change the measure"
     assert count.max_memory_allocated() == base - 6 * KIB
 
 
@@ -102,7 +102,9 @@ def test_a_measure_of_backward_includes_intermediate_gradients(device):
     with memory.measure() as m:
         y.backward()
     assert m.allocated == count.memory_allocated() - base == KIB
-    assert m.peak == count.max_memory_allocated() - base >= 2 * KIB, "the gradients of input and output of a product"
+    assert m.peak == count.max_memory_allocated() - base >= 2 * KIB, (
+        "expected: the gradients of a product's input and output"
+    )
 
 
 @pytest.mark.cpu_only
@@ -130,7 +132,7 @@ def test_a_measure_has_numbers_for_each_device():
         y.add_(1.0)
         z = x + 1.0
     assert (n.device, n.allocated, n["cpu"].allocated) == ("gpu:sim", 0, 1200), z.shape
-    assert n["gpu:0"].allocations == 0, "nothing was allocated on this device"
+    assert n["gpu:0"].allocations == 0, "no allocation should be counted on this device"
 
 
 def test_the_error_of_a_measure_names_an_unknown_device():

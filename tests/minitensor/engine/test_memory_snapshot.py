@@ -173,7 +173,9 @@ def test_a_snapshot_after_the_gpu_was_replaced_has_both_gpus(device):
         mt.set_device("gpu:sim", capacity="64 MiB")
         y = mt.ones([2, *SHAPE])
         reported = valid(memory.snapshot())
-    assert {32 << 20, 64 << 20} <= {each.get("capacity") for each in reported["devices"]}, "x is on the old GPU"
+    assert {32 << 20, 64 << 20} <= {each.get("capacity") for each in reported["devices"]}, (
+        "the old GPU should be in the snapshot, because x is on it"
+    )
     mt.set_device("gpu:sim", capacity="8 GiB")
     assert x.shape != y.shape
 

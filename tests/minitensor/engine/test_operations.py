@@ -1,6 +1,6 @@
 """Compare every operation of the derivative table with numpy, and its gradient with central differences.
 
-The table drives the tests: a new row fails until it has a sample.
+The table drives the tests: they fail for a new row that has no sample.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def test_a_view_of_any_layout_has_the_values_of_pytorch_or_is_refused_as_in_pyto
 
 @pytest.mark.cpu_only
 def test_a_view_of_any_layout_agrees_with_paddle_except_for_paddles_bugs():
-    """The test skips two bugs: Paddle scales the offset of a view twice, and refuses tensors without elements."""
+    """Two bugs are not compared: Paddle scales the offset of a view twice, and refuses tensors without elements."""
     x = mt.arange(24, dtype="float32").reshape([2, 3, 4])
     given = layouts(x, lambda *shape: mt.ones(list(shape)), x.transpose([2, 1, 0]))
     for name, answers in recorded("paddle 3.3.1", LAYOUTS).items():
@@ -217,7 +217,7 @@ def test_an_operand_that_shares_bytes_with_the_target_is_read_before_the_write()
 
 
 @pytest.mark.cpu_only
-def test_copies_files_and_exports_of_a_view_as_another_dtype_have_its_numbers(tmp_path):
+def test_copies_files_and_exports_of_a_view_as_another_dtype_have_the_numbers_of_the_view(tmp_path):
     x = torch.tensor([1.0, 2.0, 3.0])
     bits = x.view(torch.uint8)[4:8]
     for made in (copy.deepcopy(bits), copy.deepcopy(x.view(torch.int16))[2:4].view(torch.uint8)):

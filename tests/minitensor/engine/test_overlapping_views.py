@@ -1,4 +1,4 @@
-"""Test writes to parts of a tensor whose elements share memory: they are allowed if the part's own elements do not."""
+"""Test writes to parts of a tensor whose elements share memory: allowed if no elements of the part do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_a_part_without_overlap_is_written_and_the_neighbours_show_it(write):
+def test_a_write_to_a_part_without_overlap_shows_in_all_elements_on_the_written_cells(write):
     x = mt.to_tensor([1.0, 2.0, 3.0, 4.0])
     windows = x.as_strided([3, 2], [1, 1])
     like = mt.to_tensor([[1.0, 2.0], [2.0, 3.0], [3.0, 4.0]])

@@ -1,4 +1,4 @@
-"""Test that each thread has its own modes, that all share the counters, and that they may run operations at once."""
+"""Test that each thread has its own modes, that all threads share the counters and may run operations at once."""
 
 from __future__ import annotations
 

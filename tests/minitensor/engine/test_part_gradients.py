@@ -119,7 +119,7 @@ def test_grad_does_not_overwrite_the_gradient_of_an_intermediate_input():
     assert for_h.tolist() == [[2.0, 2.0], [2.0, 2.0]] and for_w.tolist() == [[10.0, 10.0], [2.0, 2.0]]
 
 
-class Both(mt.autograd.PyLayer):
+class AddThree(mt.autograd.PyLayer):
     """A layer that adds three tensors. Its backward returns the incoming gradient for each."""
 
     @staticmethod
@@ -134,12 +134,12 @@ class Both(mt.autograd.PyLayer):
 def test_a_gradient_that_a_layer_returns_for_three_inputs_is_not_added_to_in_place():
     w, other = leaf([1.0, 2.0]), leaf([3.0, 4.0])
     x, y = w * 1.0, other * 1.0
-    Both.apply(x, x, y).sum().backward()
+    AddThree.apply(x, x, y).sum().backward()
     assert w.grad.tolist() == [2.0, 2.0] and other.grad.tolist() == [1.0, 1.0]
 
 
 def test_backward_of_writes_to_rows_allocates_the_whole_gradient_at_most_twice(base: int):
-    """Each of the 64 writes to a row needs only memory of a row in backward."""
+    """In backward, each of the 64 writes to a row needs only the memory of one row."""
     w = mt.ones([64, 64])
     w.stop_gradient = False
     row = mt.full([64], 0.5)

@@ -130,7 +130,7 @@ def test_sizes_count_elements_bytes_and_dimensions():
     assert x.ndim == 3 and x.size == 24 and x.shape == [2, 3, 4] and x.element_size() == 8
     assert x.nbytes == 192 and x[0].nbytes == 96 and x.strides == [12, 4, 1]
     x.shape.append(9)
-    assert x.shape == [2, 3, 4], "shape returns a new list"
+    assert x.shape == [2, 3, 4], "shape should return a new list"
     assert mt.to_tensor(1.0).ndim == 0 and mt.to_tensor(1.0).size == 1
 
 

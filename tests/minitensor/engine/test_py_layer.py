@@ -34,7 +34,7 @@ class Exp(PyLayer):
 
 
 class Product(PyLayer):
-    """A layer that saves its inputs. One argument is not a tensor, and one of its outputs requires no gradient."""
+    """A layer that saves its inputs. One argument is not a tensor, and one output requires no gradient."""
 
     @staticmethod
     def forward(ctx, x, y, *, factor=2.0):
@@ -214,7 +214,7 @@ def test_nothing_is_recorded_if_no_gradient_is_required():
         assert Exp.apply(w).stop_gradient
     assert Exp.apply(w.detach()).stop_gradient
     with mt.no_grad():
-        SinInPlace.apply(w)  # overwrite it, as an optimizer does
+        SinInPlace.apply(w)  # overwrite w, as an optimizer does
     assert w.is_leaf and w.tolist() == [np.sin(1.0)]
 
 
@@ -288,7 +288,7 @@ class CopyInPlace(PyLayer):
         return None, g
 
 
-#: Pairs of an operation of the table and a layer that computes the same.
+#: Pairs of an operation of the table and a layer that computes the same. The last three make the same view.
 SAME = [
     (lambda x, y: x.sin_(), lambda x, y: SinInPlace.apply(x)),
     (lambda x, y: x.exp_(), lambda x, y: ExpInPlace.apply(x)),
@@ -304,7 +304,10 @@ SAME = [
 
 
 def outcome(program: list[tuple[int, int, int]], form: int) -> tuple[object, ...]:
-    """Run a program with the operations (form 0) or the layers (form 1); return its gradients or its error type."""
+    """Run a program with the operations (form 0) or the layers (form 1).
+
+    Return "right", the sum of the results, and first and second gradients; or "refused" or "stale", and the error type.
+    """
     w = leaf([0.3, -0.5, 0.8, 0.1])
     pool = [w, w * 1, w * 0.5]
     for op, i, j in program:
@@ -462,7 +465,7 @@ def test_a_tensor_that_forward_returns_twice_becomes_two_tensors():
     assert w.grad.tolist() == [10, 10]
 
 
-def test_an_overwritten_input_that_forward_returns_twice_becomes_itself_and_a_copy():
+def test_an_overwritten_input_that_forward_returns_twice_is_returned_once_as_a_copy():
     def forward(ctx, x):
         ctx.mark_dirty(x)
         x.scale_(2.0)
@@ -548,7 +551,7 @@ def test_a_saved_tensor_stays_protected_after_a_layer_inside_backward_used_it():
     assert w.tolist() == [1, 2] and w.grad is None
     with mt.no_grad():
         w.scale_(3.0)
-    assert w.tolist() == [3, 6], "after backward it can be written again"
+    assert w.tolist() == [3, 6], "after backward, w should be writable again"
 
 
 # ---------- saved tensors and later writes ----------
@@ -607,7 +610,7 @@ def test_copy_on_write_preserves_only_the_bytes_that_forward_overwrites(base: in
         x = w * 1
         before = allocated()
         first_row.apply(x)
-        assert allocated() - before == 16 * 4, "one row of float32"
+        assert allocated() - before == 16 * 4, "one row of float32 should be preserved"
         x.sum().backward()
     assert w.grad.numpy().sum() == 256
 
@@ -702,7 +705,7 @@ def test_the_error_about_an_input_written_without_mark_dirty_names_the_write(for
         x = leaf([1.0, 2.0]) * 1
         with pytest.raises(RuntimeError, match=r"(?s)wrote input 0 .*`(scale_|zero_)`, test_py_layer.py.*mark_dirty"):
             layer(forward).apply(x)
-        assert x.grad_fn.name == "multiply", "the history is unchanged"
+        assert x.grad_fn.name == "multiply", "the history should not change"
 
 
 def test_a_buffer_that_requires_no_gradient_may_be_written_and_kept():
@@ -851,7 +854,7 @@ def programs() -> Iterator[tuple[str, object]]:
         (a.sum() + c.sum()).backward(retain_graph=True)
         return a, b, c
 
-    def output_as_attribute_of_a_view(w):
+    def context_with_a_view_of_the_output(w):
         def forward(ctx, x):
             y = x * 2
             ctx.part = y[0]
@@ -872,8 +875,8 @@ def programs() -> Iterator[tuple[str, object]]:
             y = Product.apply(y, w)[2]
         return y
 
-    yield from {f.__name__: f for f in (recorded, in_place, several, failing, kept_graph)}.items()
-    yield output_as_attribute_of_a_view.__name__, output_as_attribute_of_a_view
+    functions = (recorded, in_place, several, context_with_a_view_of_the_output, failing, kept_graph)
+    yield from {f.__name__: f for f in functions}.items()
 
 
 @pytest.mark.parametrize("policy", POLICIES[1:])
@@ -891,7 +894,7 @@ def test_a_layer_saves_tensors_by_reference(base: int):
     x = w * 1
     before = allocated()
     y = Product.apply(x, x)
-    assert allocated() - before == 2 * 1024 + 256, "two float outputs and one of bools"
+    assert allocated() - before == 2 * 1024 + 256, "expected: two float outputs and one of bools"
     del y
     z = ExpInPlace.apply(x)
     assert allocated() == before

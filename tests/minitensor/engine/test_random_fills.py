@@ -185,7 +185,7 @@ def test_random_accepts_zero_one_or_two_bounds():
     assert set(mt.zeros([300]).random_(3).tolist()) == {0, 1, 2}
     assert set(mt.zeros([300], "int64").random_(-2, 1).tolist()) == {-2, -1, 0}
     numbers = mt.zeros([1000]).random_().numpy()
-    assert numbers.min() >= 0 and 2**23 < numbers.max() < 2**24, "an integer that float32 represents exactly"
+    assert numbers.min() >= 0 and 2**23 < numbers.max() < 2**24, "up to 2 ** 24, float32 represents every integer"
     assert mt.zeros([1000], "int64").random_().numpy().max() > 2**61
     expect_named(lambda: mt.zeros([2]).random_(3, 3), "3", error=ValueError)
     expect_named(lambda: mt.zeros([2], "int32").random_(0, 2**40), "int32", error=ValueError)

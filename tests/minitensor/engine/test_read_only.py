@@ -46,7 +46,7 @@ WRITES = {
     "copy_": lambda x: x.copy_(0.0),
     "a detached alias": lambda x: x.detach().add_(1.0),
     "apply_": lambda x: x.apply_(lambda y: y + 1),
-    "a tensor set to it": lambda x: mt.zeros([1], "float64").set_(x).add_(1.0),
+    "a tensor set to x": lambda x: mt.zeros([1], "float64").set_(x).add_(1.0),
     "resize_": lambda x: x.detach().resize_([2]),
     "cast_": lambda x: x.detach().cast_("float32"),
     "set_": lambda x: x.detach().set_(mt.zeros([1])),
@@ -97,7 +97,9 @@ def test_operations_views_and_backward_can_read_read_only_memory():
     w = mt.to_tensor([[1.0, 2.0], [3.0, 4.0]], "float64", stop_gradient=False)
     ((w.T @ w).exp().sum() * w.reshape([-1])[0]).backward()
     assert x.grad.tolist() == w.grad.tolist() and x.clone().numpy().flags.writeable
-    assert mt.from_numpy(read_only([1.0])).t_().reshape_([1, 1]).shape == [1, 1], "only the shape changes"
+    assert mt.from_numpy(read_only([1.0])).t_().reshape_([1, 1]).shape == [1, 1], (
+        "a change of shape should be allowed, because it writes no memory"
+    )
 
 
 def test_read_only_memory_and_overlapping_elements_have_different_errors():

@@ -1,4 +1,4 @@
-"""Test that nodes and errors name the program's line if an operation calls another one."""
+"""Test that nodes and errors name the program's line if one operation calls another."""
 
 from __future__ import annotations
 

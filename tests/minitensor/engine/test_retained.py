@@ -68,7 +68,7 @@ def test_grad_fills_retained_gradients_in_both_vocabularies_as_the_frameworks_do
 
 
 def test_a_retained_gradient_of_grad_does_not_keep_the_graph_alive(no_collector):
-    """PyTorch records the gradient. Here it has no history, because the node of the tensor would then keep itself."""
+    """PyTorch records the gradient; minitensor does not, because the node that stores it would keep itself alive."""
 
     def run() -> None:
         w = leaf(np.ones(1000))

@@ -1,6 +1,6 @@
-"""Test that every operation registers with the storages whose values it saves, so that a later write can respect them.
+"""Test that every operation registers with the storages whose values it saves.
 
-The tests cover operands and results of normal and in-place operations. Under "copy_on_write" the write copies the
+The tests cover operands and results of normal and in-place operations. Under "copy_on_write" a later write copies the
 values first, and the gradient is correct. Under "2.6" backward raises an error that names the write and the operation
 that saved the values.
 """
@@ -57,6 +57,7 @@ def part_of_a_product(x, y):
 
 
 E2 = np.exp(NUMBERS)
+#: For each function: the words of the error about the saved tensor, and the gradients for ``x`` and ``y``.
 CASES: dict[Saves, tuple[str, list[float], list[float]]] = {
     product: ("multiply saved its first input", OTHERS, NUMBERS),
     product_second: ("multiply saved its second input", OTHERS, NUMBERS),
@@ -192,7 +193,7 @@ def test_writes_to_storages_from_which_nothing_was_saved_are_not_logged():
     assert list(write_log) == before
 
 
-def test_a_write_beside_saved_cells_is_reported_after_many_others():
+def test_a_write_beside_saved_cells_is_reported_after_many_other_writes():
     w = leaf([1.0, 2.0, 3.0, 4.0])
     x = w * 1.0
     result = x[:2] * x[:2]

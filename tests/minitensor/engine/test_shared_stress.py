@@ -80,7 +80,7 @@ class Program:
         look = self.any()
         if look.is_tensor:
             other = look.shown.numpy(share=True) if self.random.random() < 0.5 else np.from_dlpack(look.shown)
-            if not other.flags.writeable:  # numpy before 2.2
+            if not other.flags.writeable:  # numpy before 2.2 imports read-only arrays
                 other = look.shown.numpy(share=True)
         else:
             other = mt.from_numpy(look.shown) if self.random.random() < 0.5 else mt.from_dlpack(look.shown)
@@ -123,9 +123,8 @@ class Program:
             shadow[...] = shadow[::-1].copy() if shadow.ndim else shadow
         else:
             x.neg_()
-            shadow[
-                ...
-            ] = -shadow  # through a copy, because numpy 2.2 to 2.4 compute wrong results in place for some strides
+            # The result is copied, because numpy 2.2 to 2.4 compute wrong results in place for some strides.
+            shadow[...] = -shadow
 
     def drop(self) -> None:
         if self.looks:
@@ -140,7 +139,7 @@ class Program:
         self.looks.append(Shown(y, np.array(np.abs(look.shadow * two + one))))
 
     def differentiate(self) -> None:
-        """Run an operation that saves values, a write, and backward, which may raise except under "copy_on_write"."""
+        """Run an operation that saves values, sometimes a write, and backward, which may raise under "2.6" only."""
         look = self.any()
         if not look.is_tensor or look.shadow.size == 0:
             return
@@ -174,7 +173,7 @@ def test_every_shared_byte_has_the_value_of_its_shadow(seed: int, base: int):
     for number in range(500):
         done = program.step()
         wrong = [i for i, look in enumerate(program.looks) if look.differs()]
-        assert not wrong, f"seed {seed}, step {number} ({done}): look {wrong[0]} of {len(program.looks)}"
+        assert not wrong, f"seed {seed}, step {number} ({done}): entry {wrong[0]} of {len(program.looks)}"
     del program
     gc.collect()
     assert allocated() == base and not shared_storages() and list(_by_id) == before

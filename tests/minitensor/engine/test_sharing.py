@@ -124,7 +124,9 @@ def test_memory_of_files_and_buffers_can_be_shared_through_arrays(tmp_path):
     with pytest.raises(BufferError):
         pages.close()
     matrix = mt.from_numpy(np.ones([1, 2]).view(np.matrix) * 2)
-    assert (matrix * matrix).tolist() == [[4, 4]], "element by element, because a tensor is not a matrix"
+    assert (matrix * matrix).tolist() == [[4, 4]], (
+        "the product should be computed element by element, because a tensor is no matrix"
+    )
 
 
 def test_a_borrowed_array_whose_elements_share_memory_is_read_only():
@@ -165,7 +167,7 @@ def test_a_tensor_that_comes_back_from_numpy_has_its_original_storage():
     back.add_(1.0)
     assert x.inplace_version == 1 and x.tolist() == [1, 3, 4]
     gc.collect()
-    assert not is_shared(x._storage), "no array outside of the engine uses the memory any longer"
+    assert not is_shared(x._storage), "the memory should not be shared once no array outside of the engine uses it"
 
 
 def test_sharing_that_would_split_a_memory_into_two_storages_is_refused():
@@ -184,12 +186,14 @@ def test_sharing_that_would_split_a_memory_into_two_storages_is_refused():
     assert mt.from_numpy(np.asarray(Opaque(array[4:])))._storage is not part._storage
     rest = mt.from_numpy(array[4:])
     assert rest._storage is not part._storage and mt.from_numpy(array[2:4])._storage is part._storage
-    assert rest.offset == 0, "the new storage begins after the part that is shared already"
+    assert rest.offset == 0, "the new storage should begin after the part that is shared already"
     del rest
     del part
-    assert mt.from_numpy(array.view(np.int64)).dtype == "int64", "no tensor uses the memory any longer"
+    assert mt.from_numpy(array.view(np.int64)).dtype == "int64", (
+        "the dtype may change, because no tensor uses the memory any longer"
+    )
     behind, in_front = (mt.from_numpy(np.asarray(Opaque(part))) for part in (array[4:], array[2:4]))
-    assert in_front._storage is not behind._storage, "the two parts are adjacent and do not overlap"
+    assert in_front._storage is not behind._storage, "adjacent parts should have two storages"
 
 
 # ---------- lifetimes and counted bytes ----------
@@ -208,7 +212,7 @@ def test_memory_of_a_tensor_is_counted_and_kept_as_long_as_an_array_uses_it(base
     assert storage() is None and allocated() == base
 
 
-def test_memory_of_an_array_is_not_counted_and_kept_as_long_as_a_tensor_uses_it(base: int):
+def test_memory_of_an_array_is_not_counted_but_is_kept_as_long_as_a_tensor_uses_it(base: int):
     array = np.ones(4096)
     gone = weakref.ref(array)
     x = mt.from_numpy(array)
@@ -294,7 +298,7 @@ def test_numbers_of_another_c_type_of_the_same_size_are_accepted():
 def test_the_memory_of_a_gpu_is_not_shared_with_numpy():
     mt.set_device("gpu:sim")
     x = mt.ones([2])
-    assert mt.from_numpy(np.ones(2)).place == "Place(cpu)", "the tensor is on the host, where the array is"
+    assert mt.from_numpy(np.ones(2)).place == "Place(cpu)", "the tensor should be on the host, where the array is"
     mt.set_device("cpu")
     with pytest.raises(TypeError, match=r"gpu:sim.*x\.cpu\(\)"):
         x.numpy(share=True)

@@ -13,6 +13,7 @@ import minitensor as mt
 from minitensor import torch
 
 VALUES = [float("nan"), float("inf"), -float("inf"), 0.0, -3.0, 3e38, -3e38, 1e-45, 89.0]
+#: The arguments of the calls: a tuple, or a word for the tensor itself or for a tensor with the reversed values.
 GIVEN = [(), (2,), (0.0,), "itself", "reversed"]
 #: Methods that return numpy arrays. Operations on arrays may warn, because the engine does not run them.
 LEAVING = {"numpy", "__array__", "__array_wrap__"}
@@ -70,7 +71,7 @@ def test_no_method_warns_about_inf_or_nan(kind, make):
     for name in names(kind):
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
-            # The package sets this at import, but pytest resets it.
+            # The package sets this filter at import, but pytest resets the filters.
             warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b")
             called(make, name)
         reported |= {(name, str(one.message)) for one in seen if "encountered" in str(one.message)}

@@ -342,7 +342,7 @@ def test_values_agree_with_those_that_were_recorded_from_paddle_on_a_cpu(version
 def test_a_tensor_prints_the_text_recorded_from_paddle(question: str):
     name, _, dtype = question.rpartition(" ")
     x = mt.to_tensor(PRINTED[name], "float32").astype(dtype)
-    # minitensor and Paddle 3 round a float32 to the nearest bfloat16. Paddle 2.6.2 rounds down, so it prints others.
+    # minitensor and Paddle 3 round a float32 to the nearest bfloat16. Paddle 2.6.2 rounds down.
     assert str(x) == PADDLE["texts"]["values"]["found"][question]
 
 
@@ -530,7 +530,7 @@ def test_layers_compute_in_16_bits(dtype: str):
         assert all(p.grad.dtype == kind for p in net.parameters() if p.grad is not None), name
 
 
-#: Expressions that need bfloat16. Each runs first in its process; ``a`` is an array of bfloat16.
+#: Expressions that need bfloat16. Each is the first such use in a new process; ``a`` is an array of bfloat16.
 FIRST_USES = [
     "mt.to_tensor(a)",
     "mt.to_tensor([1.0], 'bfloat16')",
@@ -685,7 +685,7 @@ def test_a_16_bit_target_and_a_32_bit_operand_get_gradients_of_their_own_dtypes(
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("name", ["floor_divide_", "remainder_", "pow_"])
 def test_an_integer_operand_outside_the_range_of_the_target_dtype_is_refused(name: str):
-    """-5 would become 251, and 2 ** 40 would become 0, by which nothing can be divided."""
+    """As uint8, -5 would be 251, and 2 ** 40 would be 0, by which nothing can be divided."""
     for number, dtype in ((-5, "int16"), (2**40, "int64")):
         for space, error in ((mt, ValueError), (torch, RuntimeError)):
             x = mt.to_tensor([7, 200], "uint8") if space is mt else torch.tensor([7, 200], dtype=torch.uint8)

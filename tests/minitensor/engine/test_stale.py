@@ -1,7 +1,7 @@
 """Test stale saved tensors: backward raises if a saved tensor was overwritten, and the error explains the mistake.
 
 The programs and their results were recorded from Paddle 2.6.2 and PyTorch. Where minitensor differs on purpose, the
-name of the test gives the reason.
+name of the program gives the reason.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def three() -> tuple[mt.Tensor, mt.Tensor]:
 
 
 def line() -> int:
-    """Return the line of the caller."""
+    """Return the line number of the call."""
     return sys._getframe(1).f_lineno
 
 
@@ -116,7 +116,7 @@ def test_the_error_about_a_saved_operand_advises_to_save_a_clone_which_works():
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
-def test_the_error_names_the_write_of_every_kind(write, name: str):
+def test_the_error_names_a_write_of_any_kind(write, name: str):
     _w, a = three()
     y = a * a
     write(a)

@@ -85,7 +85,7 @@ def test_no_thread_runs_after_an_operation():
 
 def test_the_number_of_threads_can_be_read_and_set():
     cpu = mt.device.cpu
-    with low_limits():  # it restores the number of threads at the end
+    with low_limits():  # low_limits restores the number of threads at the end
         cpu.set_num_threads(5)
         assert cpu.get_num_threads() == 5
         with pytest.raises(ValueError, match="n must be 1 or more, not 0"):

@@ -13,7 +13,7 @@ CUBE = np.arange(24.0).reshape(2, 3, 4) * 0.1 + 0.5
 COLUMN = np.arange(4.0).reshape(1, 4, 1) + 1
 SQUARE = np.arange(9.0).reshape(3, 3) + 1
 
-#: Every view, and the same view in numpy. The records show that all of these share memory in Paddle 2.6.2.
+#: The numbers of a base, a view, and the same view in numpy. By the records, all views share memory in Paddle 2.6.2.
 VIEWS = {
     "reshape": (CUBE, lambda x: x.reshape([4, 6]), lambda v: v.reshape(4, 6)),
     "reshape -1": (CUBE, lambda x: x.reshape([-1]), lambda v: v.reshape(-1)),
@@ -106,7 +106,7 @@ def test_a_view_shares_memory_and_version_and_allocates_nothing(name: str):
     reference(copy)[...] = -7.0
     np.testing.assert_array_equal(x.numpy(), copy)
     assert x.inplace_version == view.inplace_version == 1
-    assert look(x).inplace_version == 1, "a later view has the version of the storage"
+    assert look(x).inplace_version == 1, "a later view should have the version of the storage"
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -247,7 +247,9 @@ def test_as_strided_stays_inside_the_memory_of_its_tensor():
         with pytest.raises(ValueError, match=r"as_strided.*reaches.*from element 0 to 5"):
             x.as_strided(shape, strides, offset)
     assert x.as_strided([0], [100], 0).shape == [0]
-    assert x[2:4].as_strided([6], [1], 0).tolist() == x.tolist(), "a view can be extended over its whole base"
+    assert x[2:4].as_strided([6], [1], 0).tolist() == x.tolist(), (
+        "as_strided of a view should reach all elements of the base"
+    )
 
 
 def test_a_cell_that_as_strided_shows_twice_gets_the_sum_of_both_gradients():
@@ -309,14 +311,14 @@ IN_PLACE = {
 }
 
 
-@pytest.mark.parametrize("who", ["base", "view", "tensor without views"])
+@pytest.mark.parametrize("which", ["base", "view", "tensor without views"])
 @pytest.mark.parametrize("name", IN_PLACE)
-def test_writes_are_still_shared_after_a_base_or_a_view_changed_its_shape(name: str, who: str):
+def test_writes_are_still_shared_after_a_base_or_a_view_changed_its_shape(name: str, which: str):
     change, reference = IN_PLACE[name]
     w = leaf_like(CUBE)
     base = w * 1
-    x = base[...] if who == "view" else base
-    other = None if who == "tensor without views" else base[0]
+    x = base[...] if which == "view" else base
+    other = None if which == "tensor without views" else base[0]
     change(x)
     x.sin_()
     if other is not None:
@@ -325,7 +327,7 @@ def test_writes_are_still_shared_after_a_base_or_a_view_changed_its_shape(name: 
 
     def written(moved: np.ndarray) -> np.ndarray:
         moved = np.sin(moved)
-        if who != "tensor without views":
+        if which != "tensor without views":
             moved[0] *= 3
         return reference(moved)
 
