@@ -187,7 +187,7 @@ def test_a_write_to_a_window_changes_the_gradient_of_its_elements_only():
         lambda x: mt.nn.functional.log_sigmoid(x) + mt.nn.functional.softplus(x, 2.0) + mt.nn.functional.hardswish(x),
     ],
 )
-def test_gradients_of_these_functions_equal_finite_differences(function):
+def test_gradients_of_windows_and_similar_functions_equal_finite_differences(function):
     assert gradcheck(function, tensors([(1, 2, 4, 4)], seed=3))
 
 

@@ -128,7 +128,7 @@ def test_a_leaf_without_a_gradient_accepts_data_of_another_shape():
 
 
 def takes_dtype(library):
-    """Return the names of all functions of ``library`` that have a parameter ``dtype``."""
+    """Yield the names of all functions of ``library`` that have a parameter ``dtype``."""
     for name in sorted(dir(library)):
         each = getattr(library, name)
         if inspect.isfunction(each) and "dtype" in inspect.signature(each).parameters:
@@ -139,6 +139,7 @@ ARGUMENTS = [([2],), (2,), ([2, 2], 1), (0, 1, 2), (0, 2, [2]), (2, 2)]
 
 
 def made(function, tensor, **named):
+    """Return the result for the first arguments that the function accepts, or None if it accepts none of them."""
     for given in (*ARGUMENTS, (tensor,), (tensor, 1), (tensor, 0)):
         try:
             return function(*given, **named)
@@ -230,7 +231,7 @@ def test_operands_with_and_without_dimensions_are_promoted_by_pytorchs_rule(shap
 
 
 @pytest.mark.parametrize("name", ["max", "min", "sort", "topk", "cummax", "cummin", "kthvalue", "median"])
-def test_a_pair_of_values_and_indices_is_copied_and_pickled(name: str):
+def test_a_pair_of_values_and_indices_can_be_copied_and_pickled(name: str):
     given = (2,) if name in ("topk", "kthvalue") else ()
     x = torch.tensor([[1.0, 3.0, 2.0], [3.0, 1.0, 3.0]])
     pair = getattr(torch, name)(x, *given, dim=1)

@@ -177,7 +177,7 @@ def test_a_loop_over_a_loader_runs_in_the_grad_mode_around_it_even_after_a_break
 
 
 @both
-def test_a_custom_data_set_needs_a_length_and_samples(v):
+def test_a_custom_data_set_defines_len_and_getitem(v):
     class Squares(v.Dataset):
         def __len__(self):
             return 5

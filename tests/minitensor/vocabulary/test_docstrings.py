@@ -382,7 +382,7 @@ def test_the_docstring_of_a_special_function_names_its_source(name: str):
             assert re.search(r"NIST DLMF \d+\.\d+", getattr(module, name).__doc__)
 
 
-def test_docstrings_name_the_unit_of_bytes():
+def test_docstrings_of_the_memory_counters_name_bytes_as_the_unit():
     for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"):
         for module in (mt.device.cuda, torch.cuda):
             assert re.search(r"\bbytes\b", getattr(module, name).__doc__, re.I)

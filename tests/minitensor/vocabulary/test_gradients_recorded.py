@@ -16,7 +16,7 @@ def test_gradients_equal_those_recorded_from_the_framework(question):
 
 
 @pytest.mark.parametrize("question", gradients.ON_PURPOSE)
-def test_an_intended_difference_exists_and_is_of_its_listed_kind(question):
+def test_an_intended_difference_exists_and_is_of_the_listed_kind(question):
     assert gradients.differences(question), "this question no longer has a difference, so remove it from its kind"
     assert not gradients.unlike(question)
 

@@ -32,7 +32,7 @@ SPACES = {
     "torch.optim": torch.optim,
 }
 
-#: Names that neither take nor return tensors, so that their help has no shape to describe.
+#: Names whose help has no shape to describe, because they take and return no tensors, or tensors of any shape.
 WITHOUT_SHAPES = {
     *("CPUPlace", "CUDAPlace", "ParamAttr", "check_foreign_writes", "disable_static", "enable_grad", "enable_static"),
     *("explain", "get_device", "get_inplace_policy", "in_dynamic_mode", "is_compiled_with_cuda", "is_grad_enabled"),
@@ -60,7 +60,7 @@ WITHOUT_SHAPES = {
     *("numel", "nelement", "is_floating_point", "register_hook", "register_post_accumulate_grad_hook", "retain_grads"),
     *("retain_grad", "requires_grad_", "storage_offset", "untyped_storage", "numpy", "type", "apply_", "can_cast"),
 }
-#: Names that refuse no argument. A name with a module or class before it counts only there.
+#: Names that refuse no argument. A name with a module before it counts in this module only.
 REFUSES_NOTHING = {
     *("CPUPlace", "ParamAttr", "enable_grad", "get_device", "get_inplace_policy", "in_dynamic_mode", "no_grad"),
     *("is_compiled_with_cuda", "is_grad_enabled", "Constant", "explain"),

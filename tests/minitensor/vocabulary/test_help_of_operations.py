@@ -1,4 +1,4 @@
-"""Test that the help of a function agrees with its calls on mixed dtypes, and names only what a reader can use."""
+"""Test that the help of a function agrees with its calls on mixed dtypes, and names only arguments and public names."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ from minitensor.torch.compiling import FUNCTIONS as PYTORCHS
 # ---------- mixed dtypes ----------
 
 SHAPES = ((2, 2), (1, 2, 2), (2,), ())
-#: Values for required parameters that are not tensors of numbers.
+#: Kinds of arguments for required parameters that are not tensors of numbers (see ``argument``).
 OTHERS: tuple[Any, ...] = (0, 1.0, "index", "mask", "indices")
 DTYPES = (torch.float32, torch.int64, torch.bool)
-#: Functions that take a tensor without dimensions for a number.
+#: Functions that treat a tensor without dimensions as a number.
 NUMBERS = {"linspace", "logspace", "arange", "full", "roll"}
+#: Phrases of the help about operands of two dtypes.
 PROMOTED, WITH_FLOATS = "Two dtypes are promoted to one", "a float dtype wins over integers"
 SAME, CONVERTED = "must have the same dtype", "They are converted to the dtype of"
 
 
 def argument(kind: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return a tensor of ones if ``kind`` is "tensor", else an index, a mask or ``kind`` itself."""
+    """Return a tensor of ones, an index, a mask or a tuple of indices if ``kind`` names one, else ``kind``."""
     if kind == "tensor":
         return torch.ones(shape).to(dtype)
     if kind == "index":
@@ -46,7 +47,9 @@ def argument(kind: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def accepted(call: Callable[..., Any], count: int) -> tuple[list[Any], tuple[int, ...], Any] | None:
-    """Return kinds of arguments, with at least two tensors of numbers, a shape and a dtype that ``call`` accepts."""
+    """Return kinds of arguments, with at least two tensors of numbers, a shape and a dtype that ``call`` accepts; or
+    None.
+    """
     tried = itertools.product(*[("tensor", *OTHERS)] * count)
     for kinds in sorted(tried, key=lambda each: -each.count("tensor")):
         if kinds.count("tensor") < 2:
@@ -61,7 +64,7 @@ def accepted(call: Callable[..., Any], count: int) -> tuple[list[Any], tuple[int
 
 
 def required(function: Any) -> int:
-    """Return the number of parameters that have no default."""
+    """Return the number of parameters that have no default, or 0 if the function has no signature."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -70,7 +73,7 @@ def required(function: Any) -> int:
 
 
 def functions() -> Iterator[tuple[str, Any]]:
-    """Return the functions of minitensor.torch and the in-place methods, with two to four required parameters."""
+    """Yield names and objects: minitensor.torch's functions and in-place methods with 2 to 4 required parameters."""
     for space in (torch, torch.nn.functional, torch.Tensor):
         for name in sorted(dir(space)):
             function = None if name.startswith("_") else getattr(space, name, None)
@@ -87,7 +90,9 @@ FUNCTIONS = dict(functions())
 
 @pytest.fixture(scope="module")
 def tried() -> dict[str, list[tuple[Any, Any, Any]]]:
-    """Return for each function the dtypes of two operands, of which one differs, and the result or the error."""
+    """Return for each function its calls: the dtype of all operands but one, the dtype of that one, and the result or
+    the error.
+    """
     found: dict[str, list[tuple[Any, Any, Any]]] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -157,7 +162,7 @@ INTERNAL = {
     for expression in (*row.rules.values(), *row.marks.values())
     for name in (*names_in(expression), *row.operands, *row.argument_names)
 }
-#: Names in rules that are also words of the phrases.
+#: Names in rules that are also English words in the gradient lines.
 PROSE = {"above", "along", "below", "finite", "to", "where"}
 GRADIENTS = "Gradient of each operand"
 
@@ -191,7 +196,7 @@ def test_gradient_lines_name_arguments_and_functions_of_their_vocabulary(vocabul
 
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 def test_calls_in_gradient_lines_fit_the_functions(vocabulary: str):
-    """A call has no more arguments than the public function, and the function's own names are at their positions."""
+    """A call has no more arguments than the public function, and each name of a parameter is at its position."""
     module, table = VOCABULARIES[vocabulary]
     wrong, count = {}, 0
     for name in table:
@@ -214,7 +219,7 @@ def test_calls_in_gradient_lines_fit_the_functions(vocabulary: str):
 
 
 def calls_in(line: str) -> list[ast.Call]:
-    """Return the calls in a gradient line that is Python source."""
+    """Return the calls in a gradient line, or no calls if the line is not Python source."""
     try:
         return [each for each in ast.walk(ast.parse(line)) if isinstance(each, ast.Call)]
     except SyntaxError:

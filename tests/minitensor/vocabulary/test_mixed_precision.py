@@ -25,8 +25,8 @@ PYTORCHS = RECORDS["torch 2.13.0"]["answers"]
 
 
 def answered(question: str) -> dict[str, Any]:
-    """Run PyTorch's recorded program in minitensor. Return its variables, and under "error" the error that it
-    raised.
+    """Run PyTorch's recorded program in minitensor. Return its variables, and under "error" the error if it raises
+    one.
     """
     names: dict[str, Any] = {"torch": torch}
     try:

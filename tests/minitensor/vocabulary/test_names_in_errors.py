@@ -11,7 +11,8 @@ import minitensor as mt
 from minitensor import torch
 from minitensor.nn import functional
 
-SETTING = ("set_", "enable_", "disable_", "seed", "save")  # functions that change more than a tensor
+#: The beginnings of the names of functions that change settings or files. The test does not call them.
+SETTING = ("set_", "enable_", "disable_", "seed", "save")
 
 #: Functions whose errors name another function, because they are its alias or a special case of it.
 SAY = {"softmax_with_cross_entropy": "cross_entropy", "clamp_": "clip"}

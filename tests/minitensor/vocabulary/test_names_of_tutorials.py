@@ -1,6 +1,6 @@
 """Test functions that tutorials use: diagonals, dropout of channels, memory formats, and deprecated names.
 
-Other tests compare their values, gradients, layouts and errors with those that facts/ records of PyTorch and Paddle.
+Other tests compare their values, gradients, layouts and errors with the records of PyTorch and Paddle in facts/.
 """
 
 from __future__ import annotations

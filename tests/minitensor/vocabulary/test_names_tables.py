@@ -37,7 +37,7 @@ def test_a_row_describes_the_recorded_behaviour(row, records):
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if "torch" in row.cells], ids=tables.key)
-def test_the_cell_of_pytorch_returns_in_minitensor_what_pytorch_returns_or_is_missing(row, records):
+def test_the_cell_of_pytorch_has_the_recorded_result_in_minitensor_or_is_listed_as_missing(row, records):
     found = tables.run(row, "torch")
     wanted = next(answers for title, answers in records.items() if title.startswith("PyTorch"))[tables.key(row)]
     if found.error == "AttributeError" != wanted.error:

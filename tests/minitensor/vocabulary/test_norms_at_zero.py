@@ -51,7 +51,7 @@ def kind_of(library: str, question: str) -> str | None:
 
 @pytest.fixture(scope="module", params=MODULES)
 def answers(request: Any) -> tuple[str, dict[str, tuple[list[list[str]], list[str]]]]:
-    """Return the library, and each question that minitensor can answer with the recorded answers and its own."""
+    """Return the library, and each question that minitensor can answer with the recorded and minitensor's answers."""
     library = request.param
     versions = [RECORDS[each] for each in RECORDS if each.startswith(library)]
     found = {}

@@ -1,4 +1,4 @@
-"""Test the functions of layers: first and second derivatives, saved bytes, refused calls, and a simulated GPU."""
+"""Test the functions of layers: derivatives of both orders, saved bytes, refused calls, results on a simulated GPU."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def batch(x, w, b, training=True):
 
 LABEL = [0, 2, 1, -100]
 SOFT = np.random.default_rng(5).random((4, 3))
+#: Functions, each with the shapes of the tensors that it gets.
 CASES = {
     "linear": (F.linear, (4, 3), (3, 2), (2,)),
     "linear of a stack": (F.linear, (2, 4, 3), (3, 2)),

@@ -38,7 +38,7 @@ def test_a_layer_registered_twice_is_listed_once():
 
 
 def test_a_child_under_two_names_is_listed_once_and_saved_under_both():
-    """As in Paddle 2.6.2 and 3.3.1."""
+    """Paddle 2.6.2 and 3.3.1 do the same."""
     layer = nn.Linear(1, 1)
     twice = nn.Sequential(layer, nn.ReLU(), layer)
     assert [name for name, _ in twice.named_children()] == ["0", "1"]

@@ -1,4 +1,4 @@
-"""Test optimizers: a step writes each parameter once, needs a small buffer, and writes all parameters or none.
+"""Test optimizers: a step writes each parameter once, needs only a small buffer, and writes all parameters or none.
 
 test_paddle_programs.py compares the computed values with Paddle.
 """

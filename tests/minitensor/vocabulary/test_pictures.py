@@ -44,7 +44,7 @@ def test_a_transform_returns_the_numbers_recorded_from_paddle(case, make):
 
 @pytest.mark.parametrize("name", CHANGES)
 @KINDS
-def test_an_in_place_transform_has_the_same_numbers_and_allocates_one_picture_less(name, make):
+def test_an_in_place_transform_has_the_same_numbers_and_except_for_flips_allocates_one_picture_less(name, make):
     change, beside = CHANGES[name]
     pictures = photographs()
     x = make(pictures)
@@ -103,7 +103,7 @@ def test_a_data_set_that_normalizes_its_samples_in_place_returns_other_numbers_i
     assert pictures.inplace_version == 8  # normalize writes twice, for each of two pictures in each of two epochs
 
 
-def test_with_share_false_writes_into_samples_do_not_change_the_data(name="share=False"):
+def test_with_share_false_writes_into_samples_do_not_change_the_data():
     pictures = mt.to_tensor(photographs())
     loader = DataLoader(TensorDataset([pictures]), batch_size=None, share=False)
     means = []

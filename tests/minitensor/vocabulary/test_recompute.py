@@ -38,8 +38,8 @@ class Network(nn.Module):
 
 
 def step(way):
-    """Return the loss of one step, the gradients, the bytes kept between forward and backward, the peak and the
-    allocations.
+    """Return the loss of one step, the gradients, the bytes kept between forward and backward, the peak and the sum
+    of the allocated bytes.
     """
     network = Network(way)
     x = torch.tensor(np.random.default_rng(0).normal(size=(ROWS, WIDTH)).astype("float32"))
@@ -166,7 +166,7 @@ DTYPES_OF_OPERANDS = [
 
 
 @pytest.mark.parametrize(("of_argument", "of_outside"), DTYPES_OF_OPERANDS)
-def test_a_tensor_outside_may_have_another_dtype_than_the_result(of_argument: str, of_outside: str):
+def test_a_tensor_from_outside_the_function_may_have_another_dtype_than_the_result(of_argument: str, of_outside: str):
     def gradients(call):
         x = paddle.to_tensor([1 / 7], of_argument, stop_gradient=False)
         w = paddle.to_tensor([1 / 3], of_outside, stop_gradient=False)

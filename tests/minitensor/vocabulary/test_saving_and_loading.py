@@ -38,6 +38,7 @@ def tensor(library, numbers, dtype=None):
 
 
 def plain_value(numbers: random.Random, depth: int = 0):
+    """Return a random number, text, bytes or constant, or a container of such values."""
     leaves = [
         *(lambda: None, lambda: numbers.random() < 0.5, lambda: numbers.randint(-(10**20), 10**20)),
         *(lambda: numbers.gauss(0, 1e300), lambda: numbers.choice([float("inf"), -0.0, 5e-324])),

@@ -37,7 +37,7 @@ def test_the_record_contains_every_question():
         (lambda: torch.zeros(3)[None], False),
     ],
 )
-def test_only_unusual_strides_of_dimensions_of_length_1_slow_operations_down(make, is_unusual, monkeypatch):
+def test_only_unusual_strides_of_dimensions_of_length_1_switch_the_slower_rules_on(make, is_unusual, monkeypatch):
     monkeypatch.setattr(strided, "unusual", False)
     make()
     assert strided.unusual == is_unusual

@@ -252,6 +252,6 @@ def test_the_errors_of_linspace_and_logspace_name_the_function(op: str, given: t
         getattr(torch, op)(*given)
 
 
-def test_the_shape_of_two_operands_that_does_not_fit_a_third_may_have_the_length_0():
+def test_the_error_about_a_third_operand_names_the_length_0_of_the_first_two():
     with pytest.raises(RuntimeError, match=r"tensor a \(0\) must match the size of tensor b \(2\) at .* dimension 0"):
         torch.where(torch.ones(0) > 0, torch.ones(1), torch.ones(2))

@@ -147,7 +147,7 @@ def test_the_error_for_a_missing_name_lists_related_names(owner, name, kin):
 
 
 @pytest.mark.parametrize("name", ["stft", "fft", "vander", "polar", "histc", "cov", "bucketize"])
-def test_the_error_for_a_name_without_similar_names_has_no_hint(name):
+def test_the_error_for_a_name_whose_similar_names_do_something_else_has_no_hint(name):
     """These are names of PyTorch, and minitensor's names with a similar spelling do something else."""
     with pytest.raises(AttributeError, match=f"no attribute '{name}'$"):
         getattr(torch, name)

@@ -95,7 +95,7 @@ def test_an_optimizer_shares_the_tensors_of_a_loaded_state_as_in_pytorch():
         other.load_state_dict({"state": {}, "param_groups": []})
 
 
-def test_a_forward_hook_that_raises_is_not_called_again_although_it_is_always_called():
+def test_a_forward_hook_that_raises_is_not_called_again_although_always_call_is_true():
     layer, calls = torch.nn.Identity(), []
 
     def failing(module, args, output):
@@ -116,7 +116,7 @@ def test_a_dict_of_parameters_sorts_the_names_of_a_plain_dict_only():
     assert list(torch.nn.ParameterDict(OrderedDict(entries))) == ["b", "a"]
 
 
-def test_an_assigned_parameter_requires_a_gradient_if_the_replaced_one_did():
+def test_an_assigned_parameter_requires_no_gradient_if_the_replaced_one_required_none():
     frozen, trained = torch.nn.Linear(1, 1).requires_grad_(False), torch.nn.Linear(1, 1)
     given = dict(trained.named_parameters())
     frozen.load_state_dict(given, assign=True)

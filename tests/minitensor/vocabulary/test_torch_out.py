@@ -39,7 +39,7 @@ ARGUMENTS = [
     *((X, X, 0.5), (X, 2, 0, 1.0), (X, 0, 0, X), (X, 0, 0, X[0]), (X > 0.2, X, X), (1, X), (X, 1, AT), (X, AT)),
     *((X[None], X[None], X[None]), (0, 2, (2, 2))),
 ]
-#: Functions that draw random numbers, so that a second call returns other numbers.
+#: Functions whose second call returns other numbers: those that draw random numbers, and `empty`.
 RANDOM = {"bernoulli", "multinomial", "normal", "rand", "randint", "randn", "randperm", "empty"}
 #: Functions that do not accept `out` in PyTorch although their documentation has it.
 WITHOUT_OUT = {"empty_like", "ones_like", "rand_like", "randn_like", "zeros_like"}

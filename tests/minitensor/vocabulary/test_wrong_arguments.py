@@ -97,7 +97,7 @@ CALLS = [(vocabulary, name) for vocabulary, (kind, _) in VOCABULARIES.items() fo
 
 
 def fault(vocabulary: str, name: str, arguments: list[Any]) -> str:
-    """Call a method, and describe what is wrong with its error; return "" if nothing is wrong."""
+    """Call a method, and describe what is wrong with its error; return "" if it raises none or a clear error."""
     x = VOCABULARIES[vocabulary][1]()
     before = seen(x)
     with warnings.catch_warnings(record=True) as warned:

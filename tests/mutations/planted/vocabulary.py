@@ -45,7 +45,7 @@ mutation(
     "The error about three shapes replaces a length of 0 by 1.",
     "max(m, n) if 0 not in (m, n) else 0 for",
     "max(m, n) for",
-    f"{vocabulary}test_torch_errors.py::test_the_shape_of_two_operands_that_does_not_fit_a_third_may_have_the_length_0",
+    f"{vocabulary}test_torch_errors.py::test_the_error_about_a_third_operand_names_the_length_0_of_the_first_two",
 )  # fmt: skip
 mutation(
     f"{torch}nn/hooks.py",
