@@ -1,7 +1,7 @@
 """The context of a user-defined operation (a *layer*): in it, forward saves tensors for backward and announces writes.
 
-While forward runs, a :class:`LayerCall` refers to the inputs. A guard node is registered as a saver of the inputs'
-memory, so every write that overwrites bytes of an input changes an entry of the guard. After forward, only the node of
+While forward runs, a :class:`LayerCall` refers to the inputs. A guard node saves the inputs that require a gradient, so
+every write that overwrites bytes of such an input changes an entry of the guard. After forward, only the node of
 the call refers to the context, and the context refers to no tensor and to no node, so there is no reference cycle.
 """
 

@@ -61,7 +61,7 @@ def slopes(function: Callable[[Arrays], Arrays], arrays: Arrays, eps: float) -> 
     The slopes of an output along an array have the shape of the output, followed by that of the array.
 
     Raises:
-        ValueError: if adding ``eps`` to an element does not change it.
+        ValueError: if adding ``eps`` to an element does not change it, as for inf, nan and large numbers.
     """
     shapes = [out.shape for out in function(arrays)]
     found = [[np.zeros(shape + array.shape) for array in arrays] for shape in shapes]

@@ -6,8 +6,8 @@ A group consists of tensors that are views of one another, and its base is the t
 A region describes memory, not indices: an offset, a shape and strides inside the stretch of memory (the extent) that
 the group's base spans. Therefore the region of a view of a view is found like that of any view, and a base whose shape
 or strides have changed needs no special case. A view that was made by indexing the base itself is described by its
-index (:class:`Pick`) instead, because asking numpy for the address of an array takes three times as long as summing a
-small array.
+index (:class:`Pick`) instead, because a region needs the address of the view, and asking numpy for an address takes
+three times as long as summing a small array.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ class Layout(NamedTuple):
 class Region(NamedTuple):
     """The cells that a view covers, inside the ``extent`` (elements) that the base of its group spans.
 
-    ``dense`` is true if the base fills its extent in C order without gaps, and the view covers at least one cell and no
-    cell twice. Then the layout of the view also locates the view's cells in a gradient for the base in C order.
+    ``overlaps_itself`` is true if elements of the view share cells. ``dense`` is true if the base fills its extent in C
+    order without gaps, and the view covers at least one cell and no cell twice. Then the layout of the view also
+    locates the view's cells in a gradient for the base in C order.
     """
 
     extent: int

@@ -20,7 +20,7 @@ class StoredLayouts:
 
     With ``keeps_sharing``, a storage is written once and as a whole, even if a tensor shows only a part of it. Loading
     then restores the sharing: tensors that shared a storage share one again, and a tensor that was saved twice is one
-    object again.
+    object again. Only a tensor that reads a storage as another dtype is written separately.
     """
 
     def __init__(self, keeps_sharing: bool) -> None:

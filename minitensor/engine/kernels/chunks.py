@@ -55,8 +55,8 @@ class Large:
 
 large = Large()
 
-#: Functions that must get no ``out`` except their operand: they have no ``out``, or they would write only some elements
-#: of another array, or they would compute the result in another way.
+#: Functions that cannot write a new result into another array than their operand: they have no ``out``, or they would
+#: write only some elements of that array, or they would compute the result in another way.
 _NEED_THEIR_OPERAND = frozenset({activations.thresholded_relu, elementwise.negative, elementwise.copy})
 
 _ONE_STEP = frozenset({elementwise.relu, elementwise.square, elementwise.clip, elementwise.reciprocal})
@@ -86,7 +86,7 @@ class Parts:
         self.step = max(chunk // each & -64, 64) if self._flat else max(chunk // each, 1)
 
     def _line(self, array: Array) -> tuple[Array, bool]:
-        """Return ``array`` in the form to cut, and True if it is cut; otherwise, every part uses the whole array."""
+        """Return ``array`` in the form to cut, and a bool: False if every part uses the whole array, uncut."""
         if not self._flat:
             return array, array.ndim == len(self.shape) and array.shape[0] > 1
         if array.size > 1:

@@ -17,7 +17,7 @@ Array = np.ndarray
 
 
 def floating(a: Array, out: Array | None = None) -> Array:
-    """Return ``a`` if it has floats, else a float32 copy, or raise TypeError if ``out`` is given."""
+    """Return ``a`` if it has floats. Otherwise, return a float32 copy, or raise TypeError if ``out`` is given."""
     if a.dtype in FLOATS:
         return a
     if out is not None:

@@ -18,7 +18,7 @@ Array = np.ndarray
 
 
 def axes(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
-    """Return the axes that ``axis`` names: one axis, several axes, or None for all."""
+    """Return the axes that ``axis`` names: one axis, several axes, or all for None and an empty list."""
     if axis is None or (isinstance(axis, (list, tuple)) and not axis):
         return tuple(range(len(shape)))
     if not shape and axis in (0, -1):  # an array without dimensions is reduced like a vector of one element

@@ -1,7 +1,7 @@
 """Locate the elements that an operation writes, as a view of its target and an advanced index into this view.
 
-An operation calls one of these functions if a node saved the target, because then only the written elements have to be
-preserved, and if there is a listener, which gets a description of the write.
+An operation calls one of these functions in two cases. If a node saved the target, only the written elements have to be
+preserved. If there is a listener, the event about the write describes these elements.
 """
 
 from __future__ import annotations

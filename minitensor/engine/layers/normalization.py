@@ -81,8 +81,8 @@ def batch_norm(
     """Return ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` for each channel (Ioffe and Szegedy 2015).
 
     In training, the mean and variance of the batch are used, where the variance is the mean of the squared deviations.
-    One in-place write moves each running statistic towards its value in the batch. Otherwise the running statistics
-    are used.
+    One in-place write moves each running statistic towards its value in the batch. Without ``training``, the running
+    statistics are used.
 
     Args:
         x: shape [rows, channels] or [images, channels, height, width].

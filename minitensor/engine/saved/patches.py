@@ -162,7 +162,7 @@ def preserved(
     """
     alike = [group for group in groups if group.array.dtype == array.dtype == storage.buffer.dtype]
     if len(alike) < len(groups):
-        # A tensor that reads the bytes as another dtype may have cells of another size. Its patch has all its cells.
+        # Arrays of different dtypes may have cells of different sizes, so these groups get patches of all their cells.
         return [_whole(group) for group in groups if group not in alike and group.left] + preserved(
             alike, storage, array, whole, written, own
         )

@@ -1,6 +1,6 @@
 """One write: the four steps that every write into a storage takes.
 
-1. :func:`before_write` finds the savers of the bytes that are about to be overwritten, if any node saved this storage.
+1. :func:`before_write` finds the savers of the bytes to be overwritten, if any node saved from this storage.
 2. The bytes are written.
 3. The version rises, even if the write was interrupted (:func:`write_failed`).
 4. :func:`after_write` logs the line of the write and updates the savers.
