@@ -74,8 +74,6 @@ class Meter:
         holds = message("{place} holds {size}.", place=_where(self._before), size=bytes_shown(self._before.allocated))
         self.data = self._describe(self._before, said(holds))
 
-    # ---------- following the notebook's cells ----------
-
     def follow(self, shell: Any) -> None:
         """Update the meter after every cell that ``shell`` (an IPython shell) runs, until :meth:`stop`."""
         self._shell = weakref.ref(shell)
@@ -133,8 +131,6 @@ class Meter:
             "say": say,
         }
         return in_language(described)
-
-    # ---------- shown ----------
 
     def figure(self) -> Figure:
         """Return the current reading as a figure that is not updated."""

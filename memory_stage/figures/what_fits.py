@@ -167,9 +167,6 @@ def _position(name: str, values: Sequence[int], chosen: int | None) -> int:
     return list(values).index(chosen)
 
 
-# ---------- every choice, replayed ----------
-
-
 @dataclass
 class _Asked:
     """The choices of a reader, and the answer for each combination."""
@@ -215,9 +212,6 @@ class _Asked:
             _, stopped = replay(law.events, nbytes, self.profile, capacity)
             ends.append(RELEASED if stopped is None else STOPPED + ops.setdefault(stopped, len(ops)))
         return allocator.max_allocated, allocator.max_reserved, ends
-
-
-# ---------- words ----------
 
 
 def _whole(capacity: int) -> str:

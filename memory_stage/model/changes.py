@@ -74,7 +74,7 @@ class Viewed(Operated):
     tensor: TensorEntry
     base: TensorEntry | None
     same_group: bool
-    node: NodeEntry | None = None  # the node of the call, if the call of a custom layer made the view
+    node: NodeEntry | None = None  # the node of the call, if the call of a custom function made the view
 
 
 @dataclass(eq=False)
@@ -228,14 +228,14 @@ class Collected:
 
 @dataclass(eq=False)
 class Called:
-    """A function of the notebook was called."""
+    """A recorded function was called."""
 
     function: str  # the function's name; for a method, with its class: ``Net.forward``
 
 
 @dataclass(eq=False)
 class Returned:
-    """A function of the notebook returned to this statement, or yielded."""
+    """A recorded function returned to this statement, or yielded."""
 
     function: str  # the function's name; for a method, with its class
     is_generator: bool = False  # True for a generator, which may be suspended and not finished
@@ -246,7 +246,7 @@ class Returned:
 
 @dataclass(eq=False)
 class Resumed:
-    """A generator of the notebook resumed."""
+    """A recorded generator resumed."""
 
     function: str  # the function's name; for a method, with its class
     place: str  # the function's name and the number of its call: the part after "in" in the names of local variables

@@ -157,10 +157,10 @@ class NodeEntry:
     of: TensorEntry | None = None  # the first tensor that had the node's value
     ref: Callable[[], Node | None] | None = None
     partial: bool = False  # True if the node's value covers only a part of its group's memory
-    # True for the node of one result of a layer's call that returned several. The call's node is drawn in place of the
-    # first result's node.
+    # True for the node of one result of a custom function that returned several. The node of the call is drawn in place
+    # of the first result's node.
     is_result_of_call: bool = False
-    # True for the node of such a call. No tensor has the value of this node, because each result has a separate node.
+    # True for the node of that call. No tensor has the value of this node, because each result has a separate node.
     inner: bool = False
     arrived: Any = None  # the sum of the gradients so far, as nested lists of numbers; None if they are too long
     dead: bool = False  # True after the node was freed

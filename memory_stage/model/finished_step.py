@@ -33,12 +33,12 @@ class FinishedStep:
 
     statement: Statement
     line: int
-    phase: str
+    phase: str  # "forward" or "backward"
     partly: bool  # True if the statement continues in a later step
     facts: list[Any]
     printed: bool
     error: BaseException | None
-    node: NodeEntry | None
+    node: NodeEntry | None  # the node that backward passed through
     previous: str  # the sentence of the previous step
     ledger: Ledger
     events: list[dict[str, Any]]

@@ -2,7 +2,7 @@
 
 A view group has one sequence of memory states. The node of an operation is drawn between the states that the operation
 read and the state that it made. A node whose value is only another view of a group's memory is not drawn and belongs to
-the group's state.
+the group's state. A custom function is a ``PyLayer`` or a ``torch.autograd.Function``.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Graph:
         if not self.is_operation(node):
             op = None
         elif op is None and not self._only_shows_group(node, entry):
-            op = self._engine.name(node)  # this value is a result of a custom layer
+            op = self._engine.name(node)  # this value is a result of a custom function
             call = self._call_of(node, entry)
             if call is not None:
                 self._add_result(call, node, entry)
@@ -82,7 +82,7 @@ class Graph:
         return entry
 
     def _add_result(self, call: NodeEntry, node: Node, entry: TensorEntry) -> None:
-        """Add the node of one result of a layer's call. The call's node is drawn instead of the first result's node."""
+        """Add the node of one result of a custom function. The call's node is drawn instead of the first result's."""
         first = call.state is self.state_of(entry)
         added = self.add_node(node, entry, None if first else self._engine.name(node), call.reads, line=call.line)
         added.is_result_of_call = True
@@ -103,7 +103,7 @@ class Graph:
                 break
 
     def _call_of(self, node: Node, entry: TensorEntry) -> NodeEntry | None:
-        """Return the entry of a layer's call if the call has several outputs and ``node`` belongs to one of them.
+        """Return the entry of a custom function's call if it has several outputs and ``node`` belongs to one of them.
 
         No tensor has the value of the call's node. The call is drawn as the operation that made the first output.
         """

@@ -1,8 +1,8 @@
 """Find the names of a program's tensors after every statement.
 
-A name is a variable of the notebook that the program mentions, a local variable of a function of the notebook, the code
-that reaches a tensor from a variable (``reachable_tensors``), or the gradient of a named tensor. A tensor that only the
-running line refers to is named by that line. A numpy array that shares the memory of a tensor is also named.
+A name is a global variable that the program mentions, a local variable of a recorded function, the code that reaches a
+tensor from a variable (``reachable_tensors``), or the gradient of a named tensor. A tensor that only the running line
+refers to is named by that line. A numpy array that shares the memory of a tensor is also named.
 """
 
 from __future__ import annotations

@@ -273,7 +273,7 @@ def register(file: str, source: str) -> None:
 
 
 def _hook_functions(source: ProgramSource, namespace: dict[str, Any], also: Sequence[Any], engine: Engine) -> None:
-    """Insert hooks into the notebook's functions that a program can reach by name, and into those in ``also``."""
+    """Insert hooks into functions of ``namespace`` that a program can reach by name, and into those in ``also``."""
     requested = [inspect.unwrap(function) for value in also for function in instrument.functions_of(value)]
     found = {id(function): function for function in requested if isinstance(function, FunctionType)}
     names = [node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)]

@@ -1,4 +1,4 @@
-"""The functions of the notebook that are running, and the statement that each of them has reached."""
+"""The running functions that are recorded (those with hooks), and the statement that each of them has reached."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memory_stage.recorder.source import ProgramSource
 
 @dataclass
 class Activation:
-    """The top level of the program, or a running function of the notebook.
+    """The top level of the program, or a running function that is recorded.
 
     Attributes:
         function: the name of the function; empty for the top level.
@@ -57,7 +57,7 @@ class Activation:
 
 
 class Stack:
-    """The running functions of the notebook, and the suspended generators.
+    """The running functions that are recorded, and the suspended generators.
 
     Attributes:
         activations: all activations, the top level first.

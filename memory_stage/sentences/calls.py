@@ -1,4 +1,4 @@
-"""Sentences about calls of the notebook's functions, and about functions that return or yield.
+"""Sentences about calls of recorded functions, and about functions that return or yield.
 
 ``sentences.py`` has the rules for all sentences.
 """
@@ -130,5 +130,5 @@ def say_resumed(done: FinishedStep, ops: list[Any]) -> Text:
 
 
 def _is_call(fact: Made | Viewed) -> bool:
-    """True if a tensor is the result of a custom layer."""
+    """True if a tensor is the result of a custom function."""
     return fact.node is not None and (fact.node.inner or (isinstance(fact, Viewed) and not fact.same_group))
