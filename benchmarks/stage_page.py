@@ -59,7 +59,7 @@ a.add_(1)
 y.sum().backward()
 """
 
-# Reports the time at which all stages of a page have been drawn and shown.
+# This script stores the time at which all stages of a page have been drawn and shown.
 _WATCH = """<script>
 addEventListener('load', () => {
   const isDrawn = el => el.shadowRoot?.querySelector('.pic svg');
@@ -72,6 +72,7 @@ addEventListener('load', () => {
 });
 </script>"""
 
+# This script stores the time from each key press to the frame that shows its effect.
 _LISTEN = """() => {
   globalThis.answers = new Map();
   new PerformanceObserver(list => {

@@ -39,6 +39,7 @@ class Line:
 
     Attributes:
         ours, theirs: figures in ``unit`` ("s", "bytes" or a noun for what is counted); theirs is None for a limit.
+        over: the library of ``theirs``; None for a limit.
         ratio: ours divided by theirs; None for a limit.
         most: the target, which is an upper limit for the ratio or the figure; None without a target.
     """

@@ -4,8 +4,8 @@
     python -m facts check torch views.json leaves.json  only these records
 
 The output lists each question whose answer has changed, with both answers, and the pages of the book that use the
-record. The exit status is 1 if an answer has changed, and 2 if a record could not run, or if no record has answers of
-the library. With `--json` the output is one line of JSON, for programs.
+record. The exit status is 1 if an answer has changed, and 2 if a record could not run, if no record has answers of the
+library, or if the library is not installed. With `--json` the output is one line of JSON, for programs.
 
 An answer is compared with that of the nearest recorded version: the installed version if it was recorded, or else the
 newest version before it, or else the oldest. Each record runs in a separate process.
@@ -46,7 +46,13 @@ class Change:
 
 @dataclass
 class Checked:
-    """The result of checking one record."""
+    """The result of checking one record.
+
+    Attributes:
+        recorded, installed: the two versions of the library that were compared.
+        asked: the number of recorded answers.
+        pages: the titles of the pages that use the record.
+    """
 
     file: str
     library: str

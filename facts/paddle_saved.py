@@ -254,7 +254,8 @@ class Learner:
 
     def role(self, x: Any, version: int, before: dict[str, Any], outputs: dict[str, Any]) -> str:
         """Return the role of ``x``, the tensor that the hook has received: "in" or "out" with the path of the argument
-        or result, "copy" with the path of the argument that it is a copy of, or "hidden".
+        or result, "copy" with the path of the argument that it is a copy of, or "hidden". If it shares the memory of an
+        overwritten argument, and its shape is another one, the role is "out 0".
         """
         written = {path for path, (t, _, _, was, _, _) in before.items() if t._inplace_version() != was}
         at, shape = x.data_ptr(), list(x.shape)

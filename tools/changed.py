@@ -71,7 +71,10 @@ class Selection:
 
 
 def files() -> set[str]:
-    """Return the files changed since the branch left `main` or, if there are none, those of the last commit."""
+    """Return the files changed since the branch left `main` or, if there are none, those of the last commit.
+
+    If there is no `main`, return the files with uncommitted changes.
+    """
     untracked = set(_git("ls-files", "--others", "--exclude-standard"))
     for base in ("origin/main", "main"):
         if fork := _git("merge-base", "HEAD", base):

@@ -228,7 +228,7 @@ class Figures:
         return per | {"openings": self.counts["openings"] * 100 / max(self.sentences, 1)}
 
     def over(self, limits: dict[str, float]) -> list[str]:
-        """Return the kinds that are over their limits.
+        """Return the kinds that break their limits.
 
         One occurrence is always allowed, and a short text needs no "if".
         """

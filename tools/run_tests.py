@@ -114,6 +114,7 @@ class Run:
         self.processes.append(Process(name, popen, ours, output, now))
 
     def note_book(self, outcome: str) -> None:
+        """Write the state of the book to a file that tests read: "kept", "done" or "failed"."""
         (self.folder / "building").write_text(outcome)
 
     def distribute(self) -> None:

@@ -40,10 +40,11 @@ OTHER_LANGUAGE = '"language":"'  # occurs in the HTML of a page if a stage or fi
 WORDS = "words.js"  # contains the translated texts, and has to be loaded before the scripts of stages and figures
 
 # Every page gets STYLE, SCRIPT and MARKED. `choose_page_assets` removes the files that Jupyter Book and its extensions
-# add, for example for buttons that start a kernel on another host, for the state of live widgets, and inline settings.
+# add, such as those for buttons that start a kernel on another host or for the state of live widgets, and their inline
+# settings.
 STYLE = "page.css"
 SCRIPT = "page.js"
-MARKED = "marks.js"  # if a page is opened from search results, loads `mark-words.js`, which highlights the search words
+MARKED = "marks.js"  # loads `mark-words.js`, which highlights the words of a search, if a search result opened the page
 MATHEMATICS = (mathematics.SETTINGS, f"mathjax/{mathematics.SCRIPT}")  # only for pages with equations
 # `clean_assets` keeps these files even if no page names them. Other files of `_static` load them, except for card.png,
 # which a page names only if the book's address is known.
@@ -56,7 +57,7 @@ def offer_package_assets(app: Sphinx) -> None:
     """Copy the packages' scripts and style sheets into the book, so that the outputs of cells need not contain them."""
     # The kernels of this build inherit the variable. It makes the packages omit scripts and style sheets from outputs.
     os.environ["MINITENSOR_BOOK"] = "1"
-    app.config.nb_ipywidgets_js = {}
+    app.config.nb_ipywidgets_js = {}  # MyST-NB would load scripts for live widgets from other hosts
     folder = Path(app.doctreedir) / "page_assets"
     folder.mkdir(parents=True, exist_ok=True)
     for package, names in PACKAGE_ASSETS.items():

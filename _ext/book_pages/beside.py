@@ -1,4 +1,4 @@
-"""Put each stage beside the paragraphs that refer to its steps, and after each of these a still picture of the step.
+"""Put each stage beside the paragraphs that refer to its steps, and a still picture of the step after each paragraph.
 
 A paragraph refers to a step with a mark (``step_marks``). The build moves the stage into one box of a new block, and
 the text from the first mark to the last into the other box. On a wide screen the two boxes are columns, and
@@ -30,7 +30,7 @@ COLUMN = 772  # the largest width of a stage beside its text, in windows that ar
 LINE = 24  # the height of a line of the program
 MOST_LINES = 19  # the number of lines of the longest program that does not scroll
 SENTENCE, LETTER = 26, 8.6  # the height of a line of the step's sentence, and the average width of a letter
-CHOICE, ERROR = 34, 54  # the height of the choice of a variant, and the height of an error message
+CHOICE, ERROR = 34, 54  # the height of the control that chooses a variant, and the height of an error message
 OTHERS = 166  # the height of the title, the controls and the gaps together
 FEW_STEPS = 60  # in a program with more steps than this, only the picture of every fourth step is measured
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from bs4 import BeautifulSoup, Tag
 from sphinx.errors import ExtensionError
 
-PLAN = "book/class.json"
+PLAN = "book/class.json"  # the plan of the class, which `teaching` describes
 REMEMBER = "What to remember"  # the English title of a section in each chapter
 
 Say: TypeAlias = Callable[..., str]  # translates a text into the language of the pages, as `frame_words.say` does

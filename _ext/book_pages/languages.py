@@ -77,7 +77,10 @@ class Edition:
         path.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
     def changed(self, page: str) -> list[str]:
-        """Return a line for each English block that has changed, was added or was removed since the translation."""
+        """Return a line for each English block that has changed, was added or was removed since the translation.
+
+        The list is empty if there is no record of the English page at that time.
+        """
         record = self.source_of(page)
         if record is None:
             return []

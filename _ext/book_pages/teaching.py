@@ -63,7 +63,7 @@ def write_class(app: Sphinx, exception: Exception | None) -> None:
     for source in (TEMPLATES / "deck.css", BUNDLES / "deck.js"):
         shutil.copyfile(source, folder / source.name)
     write = partial(_write, folder, _words_of_templates(edition_of(app), say))
-    questions, answers = (_sheet(book, answers=each) for each in (False, True))
+    questions, answers = (_questions_of_chapters(book, answers=each) for each in (False, True))
     write("questions.html", "questions.html", questions=questions, answers=answers)
     if app.config.edition:
         torch = say("The English class has slides with those of PyTorch")
@@ -298,7 +298,7 @@ def _own_links(piece: Tag | str, page: BuiltPage) -> str:
     return re.sub(r'(<a [^>]*href=")(?!https?:)([^"#]*)', rf"\g<1>{folder}/\g<2>", str(piece))
 
 
-def _sheet(book: dict[str, BuiltPage], *, answers: bool) -> str:
+def _questions_of_chapters(book: dict[str, BuiltPage], *, answers: bool) -> str:
     """Return the questions of all numbered chapters with their options or, if ``answers`` is True, their answers."""
     sections = []
     for page in book.values():

@@ -33,7 +33,7 @@ print("\\n" + json.dumps([seconds, None if after is None else after - before]))
 
 
 def once(name: str, environment: dict[str, str]) -> tuple[float, float | None]:
-    """Return the seconds and bytes of one import."""
+    """Return the seconds and the bytes of one import. The bytes are None if the system does not report them."""
     command = [sys.executable, "-c", PROGRAM, name]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
     seconds, nbytes = json.loads(done.stdout.splitlines()[-1])

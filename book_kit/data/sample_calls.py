@@ -88,7 +88,7 @@ def arguments(name: str) -> tuple[Any, ...]:
 
 
 def row_of(name: str) -> Row | None:
-    """Return the row of the derivative table for the name or alias of an operation."""
+    """Return the row of the derivative table for the name or alias of an in-place operation; None if it has no row."""
     found = (row for row in ROWS.values() if name[:-1] in (row.name, *row.aliases))
     return next(found, None)
 

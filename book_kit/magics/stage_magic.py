@@ -133,7 +133,10 @@ class StageMagic(Magics):
 
 
 def _key(words: Sequence[str] | None) -> Key:
-    """Parse the words after ``--key``: the number of a step, optionally after the label of a variant."""
+    """Parse the words after ``--key``: the number of a step, optionally after the label of a variant.
+
+    Return None if there is no ``--key``.
+    """
     if words is None:
         return None
     *label, step = words

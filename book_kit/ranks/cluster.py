@@ -120,7 +120,7 @@ class Cluster:
         try:
             self._cluster.start_cluster_sync()
             self._client = self._cluster.connect_client_sync()
-            # No progress bar, because in a notebook it would be a widget, and every saved page would contain its state.
+            # In a notebook a progress bar would be a widget, and every saved page would contain the widget's state.
             self._client.wait_for_engines(count, timeout=STARTING, interactive=False)
             self._client[:].execute(ON_RANK, block=True)
             pids = self._client[:].apply_sync(ipp.Reference("_stay_with"), os.getpid(), self._cluster.controller.pid)
@@ -139,7 +139,7 @@ class Cluster:
         try:
             while True:
                 done = all(each.ready() for each in calls)
-                lost = _first_lost(calls, ends)  # only the first, because MPI may then end the others
+                lost = _first_lost(calls, ends)  # not those that ended later, because MPI may have ended them
                 if done or lost or time.monotonic() > end:
                     break
                 time.sleep(0.01)
@@ -202,8 +202,8 @@ class _Ends:
             return [rank for rank in self._order if rank in ranks][:1]
         # During the first pass over the ranks, one that has just been checked may end, and then a rank that was not
         # checked yet. The first pass finds only the later end. The second pass finds both.
-        looks = [[rank for rank in ranks if not _alive(self._pids[rank])] for _ in range(2)]
-        return looks[1] if looks[0] else []
+        passes = [[rank for rank in ranks if not _alive(self._pids[rank])] for _ in range(2)]
+        return passes[1] if passes[0] else []
 
     def close(self) -> None:
         """Stop watching the processes."""

@@ -17,6 +17,8 @@ from book_kit.tables.reference_tables import markdown
 from book_kit.tables.table_words import said
 from memory_stage.messages import Text, message
 
+#: The program of a question, and either its error or the values of its expressions. `seen` is True if a write to `x`
+#: has changed `y`.
 Answer = dict[str, Any]
 Records = dict[str, dict[str, Any]]
 
@@ -127,7 +129,10 @@ def _table(first: Text, rows: Mapping[str, Text], records: Records, word: Callab
 
 
 def _answers(records: Records, questions: Iterable[str]) -> dict[str, list[Answer | None]]:
-    """Return the answers of each recorded library and of minitensor, by the headings of their columns."""
+    """Return the answers of each recorded library and of minitensor, by the headings of their columns.
+
+    The answer of a library to which the question was not put is None.
+    """
     answers = {
         f"{NAMES[record['library']]} {record['version']}": [record["answers"].get(each) for each in questions]
         for record in records.values()

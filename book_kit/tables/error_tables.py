@@ -96,7 +96,7 @@ def said_now(start: str, program: str, names: dict[str, Any]) -> str | None:
     """
     with restored_settings(), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        exec(start, names)  # runs programs of the record only
+        exec(start, names)  # this and the next call run only programs of the record
         del warned[:]
         try:
             exec(program, names)

@@ -32,7 +32,10 @@ class CellAnswer:
     values: dict[str, Any]
 
     def to(self, ask: str) -> Any:
-        """Return the answer to ``ask`` (a key of :data:`~minitensor.paddle.names.ASKS`), or :data:`NOTHING`."""
+        """Return the answer to ``ask`` (a key of :data:`~minitensor.paddle.names.ASKS`), or :data:`NOTHING`.
+
+        If ``ask`` is "error", return the type of the error, or "none".
+        """
         return self.error or "none" if ask == "error" else self.values.get(ASKS[ask][1], NOTHING)
 
 
@@ -47,7 +50,7 @@ def run(row: NameRow, library: str = "minitensor") -> CellAnswer:
     try:
         with mt.set_inplace_policy(mt.get_inplace_policy()):
             try:
-                exec(program, names)  # runs cells of the table only
+                exec(program, names)  # the program is a cell of the table, not a text from outside
             except Exception as raised:
                 error = type(raised).__name__
             values = {
@@ -158,7 +161,7 @@ def _code(cell: str) -> str:
 
 
 def _number(row: NameRow) -> str:
-    """Return a link from a row to its line in the table of differences. That line has a link back."""
+    """Return a link from a row to its line in the table of differences, which has a link back; "" if it has no line."""
     if not row.note:
         return ""
     number = numbers()[key(row)]

@@ -23,7 +23,7 @@ def said(text: Text) -> str:
 
 
 def translated(text: str, code: str | None = None) -> str:
-    """Return the translation of a text in a data file, by default to the language of the page."""
+    """Return the translation of a text in a data file, by default to the language of the page. "" becomes ""."""
     return _language(code or default_language().code).template(text, None, 1) if text else ""
 
 

@@ -54,6 +54,9 @@ class Controls:
     def choose(self, **chosen: Any) -> Figure | None:
         """Run the measurement with other arguments. Arguments that are not given keep their values.
 
+        Returns:
+            The figure, or None if the measurement raises an error, which is stored in ``error``.
+
         Raises:
             ValueError: if a name or a value is not offered.
         """
