@@ -279,12 +279,12 @@ NEW_GRADIENT = message(
 )
 
 #: Parts of the messages of refused writes.
-_OF_WRITES = ("more than one element of the written-to tensor", "leaf Variable", "Leaf Var", "Leaf Tensor")
+_REFUSED_WRITES = ("more than one element of the written-to tensor", "leaf Variable", "Leaf Var", "Leaf Tensor")
 
 
 def _for_error(row: ReportRow) -> Text:
     error, text = row.error, row.where.text
-    if re.search(r"\bbackward\(|\bgrad\(", text) and any(words in error for words in _OF_WRITES):
+    if re.search(r"\bbackward\(|\bgrad\(", text) and any(words in error for words in _REFUSED_WRITES):
         return NEW_GRADIENT
     if "more than one element of the written-to tensor" in error:
         found = re.match(r"^(\w+)(?:\.\w+_\(|\[|\s*[-+*/]=)", text)
@@ -305,7 +305,7 @@ def _for_error(row: ReportRow) -> Text:
         return message(
             "PyTorch refuses writes into views that one call returned together: take each by an index, such as `x[0]`."
         )
-    if any(words in error for words in _OF_WRITES):
+    if any(words in error for words in _REFUSED_WRITES):
         rewritten = out_of_place(text)
         leaf = message(
             "`with torch.no_grad(): {statement}` changes the leaf itself, without recording the change.", statement=text

@@ -1,7 +1,7 @@
 """Report the in-place operations of a program of PyTorch or Paddle from the steps of its recording.
 
-    >>> import torch
-    >>> print(stage.explain(program, x))
+    >>> import memory_stage
+    >>> print(memory_stage.explain(program, x))
 
 The report has the format of ``minitensor.explain``, which listens to minitensor's own operations. A row names the line
 that wrote, the lines that had saved those bytes, and a statement to write instead.

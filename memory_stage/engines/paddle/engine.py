@@ -103,15 +103,15 @@ class PaddleEngine(FrameworkEngine):
         """Describe ``x``; for the handle of a freed gradient, return the last description."""
         real = self._real(x)
         if real is None:
-            look: protocol.StorageView = x.view
-            return look
+            last: protocol.StorageView = x.view
+            return last
         wants = not real.stop_gradient
-        look = protocol.StorageView(
+        view = protocol.StorageView(
             tensor_access.layout_of(real), tensor_access.dtype_of(real), wants, not wants or bool(real.is_leaf)
         )
         if isinstance(x, GradientHandle):
-            x.view = look
-        return look
+            x.view = view
+        return view
 
     def storage(self, x: Any) -> PaddleStorage:
         return x.storage if isinstance(x, GradientHandle) else self.state.record(x).memory

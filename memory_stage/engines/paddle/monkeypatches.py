@@ -41,7 +41,7 @@ _OPERATORS = {
 _PROPERTIES = ("T", "mT")
 
 #: Modules whose functions take tensors.
-_OF_TENSORS = ("paddle.tensor.", "paddle.nn.functional", "paddle.base.dygraph.math_op_patch")
+_TENSOR_MODULES = ("paddle.tensor.", "paddle.nn.functional", "paddle.base.dygraph.math_op_patch")
 
 #: Functions in these modules that are not patched, because they create no tensor.
 _NO_OPERATIONS = frozenset(
@@ -189,7 +189,7 @@ def _places_of_dlpack(paddle: Any) -> Iterator[tuple[Any, str]]:
 
 def _is_whole(function: types.FunctionType) -> bool:
     """True if a function of Paddle works on tensors and calls no function of the program."""
-    return str(function.__module__).startswith(_OF_TENSORS)
+    return str(function.__module__).startswith(_TENSOR_MODULES)
 
 
 def _apply_of_class(owner: Any) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 #: Properties that return another tensor on the same memory, so that reading them emits an event.
-_LOOKS = frozenset(("data", "T", "mT", "H", "mH", "real", "imag"))
+_VIEW_PROPERTIES = frozenset(("data", "T", "mT", "H", "mH", "real", "imag"))
 
 #: Functions that emit no event: they only read a tensor, do not change memory, or are observed in another way.
 _SILENT = frozenset((
@@ -30,7 +30,7 @@ _EXPORTS = frozenset(
 _UNCOUNTED = frozenset(("batch_norm", "instance_norm", "apply_", "map_", "map2_", "native_batch_norm"))
 
 #: Functions that change the layout of a tensor and increment its version without overwriting anything.
-_OF_LOOKS = frozenset((
+_LAYOUT_CHANGES = frozenset((
     "as_strided_", "detach_", "resize_", "resize_as_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_",
     "unsqueeze_", "_bump_version",
 ))  # fmt: skip
@@ -65,7 +65,7 @@ class Call:
         name = getattr(function, "__name__", "")
         if name in ("__get__", "__set__", "__delete__"):
             of = getattr(getattr(function, "__self__", None), "__name__", "")
-            self.is_silent = of not in _LOOKS if name == "__get__" else of != "data"
+            self.is_silent = of not in _VIEW_PROPERTIES if name == "__get__" else of != "data"
             name = of
         else:
             # torch calls such functions internally, for example in its profiler
@@ -74,7 +74,7 @@ class Call:
         self.is_gradient = name == "grad" and getattr(function, "__name__", "") == "__get__"
         self.exports = name in _EXPORTS
         self.is_uncounted = name in _UNCOUNTED or name.startswith("_fused_")
-        self.writes_nothing = name in _OF_LOOKS
+        self.writes_nothing = name in _LAYOUT_CHANGES
         self.is_data = name == "data"
         self.hooks = name in ("register_hook", "register_post_accumulate_grad_hook")
         self.name = _OPERATORS.get(name) or (name.strip("_") if name.startswith("__") else name)

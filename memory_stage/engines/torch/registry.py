@@ -1,6 +1,6 @@
 """Register a program's tensors, their storages, and their version counters.
 
-Python cannot ask torch which tensors share a version counter. The tensors on one storage share a counter, except
+Python cannot ask torch which tensors share a version counter. It is assumed that those on one storage do, except
 ``x.data``, a tensor that got another storage (``set_``, ``x.data = y``), and tensors whose versions differ.
 """
 
@@ -27,7 +27,7 @@ class Record:
             version, reading ``grad_fn`` of a view would create a node.
         is_apart: True for a view created under ``no_grad``. Such a view does not share the history of its base.
         leaf: the tag of the tensor's node, if the tensor is a leaf.
-        stamp: the address and layout after the last call that used the tensor.
+        stamp: the address, layout and dtype after the last call that used the tensor.
     """
 
     __slots__ = ("ref", "counter", "current", "is_apart", "leaf", "stamp")
@@ -71,7 +71,7 @@ class Registry:
         return self.memories.get(address_of(x))
 
     def register(self, x: torch.Tensor, is_new: bool) -> Memory:
-        """Return the storage of a tensor, and register it if necessary. If ``is_new``, emit that it was created."""
+        """Return the storage of a tensor. If it is unregistered, register it and, if ``is_new``, emit its creation."""
         memory = self.memory_at(x) or self._alias(x)
         if memory is not None:
             memory.note_cell_size(x)

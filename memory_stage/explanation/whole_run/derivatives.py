@@ -52,7 +52,7 @@ _ALIASES = {"_softmax": "softmax", "_log_softmax": "log_softmax", "t_mm": "mm", 
 
 
 #: Maps operations of Paddle to their names in the table and the names of their arguments there.
-_OF_PADDLE: dict[str, tuple[str, tuple[str, ...]]] = {
+_PADDLE_NAMES: dict[str, tuple[str, tuple[str, ...]]] = {
     "multiply": ("mul", ("self", "other")),
     "divide": ("div", ("self", "other")),
     "matmul": ("mm", ("self", "mat2")),
@@ -71,7 +71,7 @@ def names_in_table(operation: str, role: str) -> tuple[str, str]:
         operation: the function of Paddle, such as ``multiply``.
         role: the saved tensor as ``memory_stage.engines.paddle.saved_table`` names it, such as ``in 0`` or ``out 0``.
     """
-    name, arguments = _OF_PADDLE.get(operation.removesuffix("_"), (operation.removesuffix("_"), ("self", "other")))
+    name, arguments = _PADDLE_NAMES.get(operation.removesuffix("_"), (operation.removesuffix("_"), ("self", "other")))
     kind, _, path = role.partition(" ")
     if kind == "out":
         return name, "out"
