@@ -117,9 +117,6 @@ def _names_table(run: EventRun, names: list[str]) -> FigureTable:
     return FigureTable(caption, (said(message("name")), said(message("bytes"))), rows)
 
 
-# ---------- more events than can be drawn ----------
-
-
 def _thinned(run: EventRun, most: int = MOST_EVENTS) -> EventRun:
     """Reduce a run to about ``2 * most`` events by combining consecutive events of blocks that are too small to see.
 

@@ -76,7 +76,7 @@ class SharedMemory:
         return found
 
     def changed(self, storage: Storage, shown: set[int]) -> np.ndarray:
-        """Return the indexes of the cells that differ from the copy, and update the copy."""
+        """Return the indexes of the cells that differ from the copy, and update the copy or make one."""
         indexes, bits = self._copy_of(storage)
         flat = self._engine.bits(storage)
         if bits is None or flat is None:

@@ -130,7 +130,7 @@ class Storages:
         return {str(i): cells.text_of(number) for i, number in zip(indexes, numbers, strict=True)}
 
     def show_ends(self, entry: StorageEntry, storage: Storage, layout: dict[str, Any]) -> None:
-        """Show the first and the last cells of each run of cells in ``layout``.
+        """Show the first and the last cells of the first few runs of cells in ``layout``.
 
         Their values are added to the event that wrote them last, which is a write or the allocation.
         """

@@ -177,7 +177,7 @@ class Tensors:
     # ---------- arrays of numpy ----------
 
     def register_array(self, array: np.ndarray) -> TensorEntry | None:
-        """Return the entry of a numpy array; None if the array shares memory with no storage."""
+        """Return the entry of a numpy array; None without a storage of equal itemsize behind it."""
         shared = self._engine.storage_behind(array)
         if shared is None:
             return None

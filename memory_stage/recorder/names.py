@@ -100,7 +100,7 @@ class Names:
             for name in self._program:
                 if name in self.namespace:
                     self._find(found, name)
-            # An array is registered only if a tensor uses its memory. The loop above may have registered that tensor.
+            # An array is found only on a storage that the engine knows. The loop above may have made it known.
             for name in self._program:
                 if name not in found and isinstance(self.namespace.get(name), np.ndarray):
                     self._find(found, name)

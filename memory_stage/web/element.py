@@ -96,7 +96,7 @@ class Figure:
         data: the input of the page's script. A JSON schema describes it for each kind of figure.
         sentence: a sentence that describes the first picture.
         tables: the figure's numbers as tables.
-        steps: one sentence for each event; empty if the figure has no events.
+        steps: one sentence for each event; empty if the figure has no events, or too many.
         renew: a function that computes new data from a reader's choices in a live notebook, or None.
     """
 
