@@ -13,6 +13,7 @@ from minitensor.device import cuda as engine
 from minitensor.engine.creation import moving
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.device.places import device_named
+from minitensor.torch.dtypes import device as Device
 from minitensor.torch.dtypes import engine_place
 from minitensor.torch.errors import missing_in
 from minitensor.torch.generator import default_generator
@@ -61,11 +62,14 @@ def current_device() -> int:
 
 
 def set_device(device: Any) -> None:
-    """Choose the GPU for new tensors. minitensor has only one GPU, so this changes nothing.
+    """Check that ``device`` is the GPU. There is only one, so there is nothing to choose.
 
     Raises:
-        RuntimeError: if ``device`` is not that GPU.
+        ValueError: if ``device`` is the host.
+        RuntimeError: if there is no such device.
     """
+    if Device(device).type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {device}\nset_default_device() also accepts the host.")
     engine_place(device)
 
 
@@ -87,15 +91,26 @@ def move(x: Tensor, device: Any) -> Tensor:
     return x if gpu_of(x._array) is gpu else as_torch(moving.move_to(x, gpu))
 
 
+def as_gpu(device: Any) -> Any:
+    """Return the argument ``device`` of ``x.cuda(device)``, or "cuda" if it is None.
+
+    Raises:
+        RuntimeError: if ``device`` is the host.
+    """
+    if device is not None and Device(device).type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device\nUse cpu() instead of cuda({str(device)!r}).")
+    return "cuda" if device is None else device
+
+
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """Return the tensor itself if it is on the GPU, else a copy on the GPU, with the same shape and dtype.
     Gradients flow through the copy.
 
     Raises:
-        RuntimeError: if there is no such device.
+        RuntimeError: if there is no such device, or if it is the host.
         OutOfMemoryError: if the GPU has too little free memory for the copy.
     """
-    return move(input, "cuda" if device is None else device)
+    return move(input, as_gpu(device))
 
 
 def cpu(input: Tensor) -> Tensor:

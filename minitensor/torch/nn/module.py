@@ -13,6 +13,7 @@ from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.layers.traversal import distinct, members, walk
 from minitensor.torch.conversion import device_and_dtype
+from minitensor.torch.cuda import as_gpu
 from minitensor.torch.dtypes import bfloat16, dtype_of, float16, float32, float64
 from minitensor.torch.errors import missing
 from minitensor.torch.nn.hooks import Hooked
@@ -319,7 +320,7 @@ class Module(Hooked):
 
     def cuda(self, device: Any = None) -> Module:
         """Move the parameters and buffers to the GPU."""
-        return self.to("cuda" if device is None else device)
+        return self.to(as_gpu(device))
 
     def cpu(self) -> Module:
         """Move the parameters and buffers to the host."""
@@ -343,7 +344,7 @@ class Module(Hooked):
 
 
 def _home_of(kinds: dict[str, Any], name: str, value: Any) -> str | None:
-    """Return the name of the dict in which ``name`` is registered; None if it is in none of them.
+    """Return the name of the dict in which ``name`` is registered; None if ``name`` is not registered.
 
     Raises:
         TypeError: if ``value`` is of another kind than the values in that dict.

@@ -38,6 +38,17 @@ def test_relu_allocates_382_mib_and_relu_in_place_nothing():
     assert measured(inplace=True) == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("host", ["cpu", torch.device("cpu")])
+def test_functions_of_the_gpu_refuse_the_host(host):
+    layer = torch.nn.Linear(1, 1)
+    for move in (torch.ones(1).cuda, layer.cuda):
+        with pytest.raises(RuntimeError, match="Invalid device, must be cuda device"):
+            move(host)
+    with pytest.raises(ValueError, match="Expected a cuda device, but got: cpu"):
+        torch.cuda.set_device(host)
+    assert layer.weight.device == torch.device("cpu"), "a refused call should not move the parameters"
+
+
 def test_a_model_moves_to_the_gpu_and_trains_there():
     torch.manual_seed(0)
     layer = torch.nn.Linear(3, 1)
