@@ -115,7 +115,7 @@ class NewNodes:
         self._late: tuple[weakref.ref[Tensor], Any] | None = None
 
     def late(self, event: events.Event | None = None) -> list[tuple[Node, Any]]:
-        """Return the node that was recorded since the previous event and, if ``event`` is given, before it."""
+        """Return the node that was recorded after the previous event and, if ``event`` is given, before ``event``."""
         if self._late is None:
             return []
         (link, where), self._late = self._late, None

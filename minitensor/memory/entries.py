@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.memory_log import MemoryEvent
-from minitensor.memory.naming import asked_name
+from minitensor.memory.naming import given_name
 
 #: The sources of a name, from the least to the most reliable one: an expression that uses the tensor, an assignment of
 #: the tensor to a variable, and ``x.name``, if the program has set it.
-SHOWN, ASSIGNED, ASKED = 1, 2, 3
+USED, ASSIGNED, GIVEN = 1, 2, 3
 
 
 class TrackedMemory:
@@ -53,7 +53,7 @@ class TrackedMemory:
 
     def register(self, x: Tensor) -> None:
         """Record that ``x`` uses this memory."""
-        self.set_name(asked_name(x), ASKED)
+        self.set_name(given_name(x), GIVEN)
         if self._tensor is None or self._tensor() is None:
             self._tensor = weakref.ref(x)
 
@@ -81,8 +81,8 @@ class TrackedMemory:
     def name(self) -> str:
         """The name that the program uses for this memory; empty if unknown."""
         x = self._tensor() if self._tensor is not None else None
-        if x is not None and self._rank < ASKED:
-            self.set_name(asked_name(x), ASKED)
+        if x is not None and self._rank < GIVEN:
+            self.set_name(given_name(x), GIVEN)
         return self._name
 
 

@@ -24,7 +24,7 @@ from minitensor.memory.source_lines import Site, Sources, is_engines, position_i
 _GENERATED = "generated_tensor_"
 
 
-def asked_name(x: Tensor) -> str:
+def given_name(x: Tensor) -> str:
     """Return the name that the program has set, ``x.name = ...``; empty if it has set none."""
     extra = getattr(x, "_extra", None)
     name = extra.name if extra is not None else None
@@ -81,7 +81,7 @@ class Naming:
         return self._assigned[file]
 
 
-#: Used instead of a name if a function returns the value of the expression.
+#: The result of :meth:`_Assignments.target` if a function returns the value of the expression. No name is equal to it.
 _RETURNED = "\0returned"
 
 

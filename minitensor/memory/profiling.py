@@ -268,8 +268,8 @@ def _function_of(function: Any) -> FunctionType:
         inner = inner.__func__
     if not isinstance(inner, FunctionType):
         raise TypeError(f"profile: the argument must be a function written in Python, not {_describe(function)}.")
-    for is_other, what in _NOT_FUNCTIONS:
-        if is_other(inner):
+    for is_kind, what in _NOT_FUNCTIONS:
+        if is_kind(inner):
             raise TypeError(
                 f"profile: {inner.__name__} is {what}. Profile the function that runs it to its end, or measure a "
                 f"region of it with `memory.measure()`."

@@ -17,7 +17,7 @@ from minitensor.engine.device.arrays import share_memory
 #: The other frameworks that a report can cover: maps the name of the package to the framework's name in a sentence.
 _OTHERS = {"torch": "PyTorch", "paddle": "Paddle"}
 
-MOST_ENTRIES = 64  # only so many entries of a list, tuple or dict are searched for tensors
+MOST_ENTRIES = 64  # the largest number of entries of a list, tuple or dict that are searched for tensors
 
 
 def is_leaf(x: Tensor) -> bool:

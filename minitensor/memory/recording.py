@@ -23,7 +23,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import address_of
 from minitensor.engine.device.memory_log import EventLog, MemoryEvent, now_us
 from minitensor.memory.changes import NewNodes, address_in, bytes_written, device_of, saved_by
-from minitensor.memory.entries import ASSIGNED, SHOWN, RecordedEvent, TrackedMemory, as_memory_event
+from minitensor.memory.entries import ASSIGNED, USED, RecordedEvent, TrackedMemory, as_memory_event
 from minitensor.memory.naming import Naming, names_in_reach
 from minitensor.memory.source_lines import Site, is_engines
 
@@ -38,7 +38,7 @@ class Recording(engine_events.Subscription):
     def __init__(self, limit: int) -> None:
         self._log = EventLog(limit)
         self._live: dict[int, TrackedMemory] = {}  # the key is the id of the storage
-        self._blocks: dict[tuple[str, int], TrackedMemory] = {}  # on GPUs
+        self._blocks: dict[tuple[str, int], TrackedMemory] = {}  # blocks of GPUs, by device and address
         self._flight: dict[int, list[TrackedMemory]] = {}  # gradients in flight, by size
         self._in_flight = IN_FLIGHT
         self._storages = 0
@@ -78,7 +78,7 @@ class Recording(engine_events.Subscription):
         return {memory.address: memory.as_event() for memory in known if memory.device == device}
 
     def memory_of(self, storage: Storage) -> TrackedMemory | None:
-        """Return the memory of ``storage``; None if this recording does not contain it."""
+        """Return the memory of ``storage``; None if no event of this recording was about ``storage``."""
         return self._live.get(id(storage))
 
     def __enter__(self) -> Recording:
@@ -182,12 +182,12 @@ class Recording(engine_events.Subscription):
 
     def _on_view(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         memory = self._of(x._storage)
-        memory.set_name(self._naming.viewed(Site.of(frame), op), SHOWN)
+        memory.set_name(self._naming.viewed(Site.of(frame), op), USED)
         self._register(memory, inputs[0])
 
     def _on_write(self, frame: FrameType, x: Tensor, op: str, where: Any) -> None:
         memory = self._of(x._storage)
-        memory.set_name(self._naming.written(Site.of(frame), op), SHOWN)
+        memory.set_name(self._naming.written(Site.of(frame), op), USED)
         self._register(memory, x)
         memory.version = x._storage.version
         nbytes = bytes_written(x, where)
@@ -195,7 +195,7 @@ class Recording(engine_events.Subscription):
 
     def _on_metadata(self, frame: FrameType, x: Tensor, op: str) -> None:
         memory = self._of(x._storage)
-        memory.set_name(self._naming.written(Site.of(frame), op), SHOWN)
+        memory.set_name(self._naming.written(Site.of(frame), op), USED)
         self._register(memory, x)
         if memory.version != x._storage.version:
             memory.version = x._storage.version

@@ -27,7 +27,7 @@ from minitensor.engine.operations.operands import CONSTANT
 from minitensor.engine.saved.saved import is_intact
 from minitensor.memory.changes import address_in, device_of, saved_by
 from minitensor.memory.measuring import name_of
-from minitensor.memory.naming import asked_name, names_in_reach
+from minitensor.memory.naming import given_name, names_in_reach
 from minitensor.memory.recording import Recording, running
 
 #: The version of the format, incremented when the meaning of a key of :func:`snapshot` changes.
@@ -167,7 +167,7 @@ class _LiveObjects:
 
     def names_of(self, x: Tensor) -> list[str]:
         """Return the names of ``x``: ``x.name``, if the program set it, and then the variables that refer to ``x``."""
-        return list(dict.fromkeys([*filter(None, [asked_name(x)]), *self._names.get(id(x), [])]))
+        return list(dict.fromkeys([*filter(None, [given_name(x)]), *self._names.get(id(x), [])]))
 
     def name_of(self, storage: Storage) -> str:
         """Return the recorded name of ``storage``, or the name of the largest named tensor on it; "" without both."""
