@@ -1,9 +1,10 @@
 """minitensor: tensors that share, overwrite and protect memory, small enough to read.
 
 It uses Paddle's names: ``stop_gradient``, ``inplace_version``, ``add_``. Every operation is one row of the derivative
-table (:mod:`minitensor.engine.table`), which determines the values that it saves, copies or refuses to overwrite.
+table (:mod:`minitensor.engine.table`). The row determines the values that the operation saves, copies or refuses to
+overwrite.
 
-Read it in this order, about 2,500 lines:
+Read the files of ``minitensor/engine`` in this order, about 2,500 lines:
 
     1. core/storage.py              200   the bytes that writes change, and the version that counts the writes
     2. core/tensor.py               490   a view of a storage: shape, strides, offset

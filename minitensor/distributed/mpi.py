@@ -34,9 +34,10 @@ class Mpi:
         from mpi4py import MPI
 
         self._mpi, self._timeout, self._cuda_aware = MPI, timeout, cuda_aware
-        self.comm = comm.Dup()  # separates these messages from the program's
+        self.comm = comm.Dup()  # a duplicate never receives the program's messages
         self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
-        self._abandoned: list[Any] = []  # requests whose memory must not be freed, because MPI may still write into it
+        # Requests that were given up. They keep their memory alive, because MPI may still write into it.
+        self._abandoned: list[Any] = []
 
     # ---------- arrays, in place ----------
 
@@ -69,7 +70,7 @@ class Mpi:
 
     def gather(self, value: Any, what: str) -> list[Any]:
         """Return on every rank a list of the values of all ranks, ordered by rank. The values must be picklable."""
-        self.barrier(what)  # unlike `allgather`, it has a timeout
+        self.barrier(what)  # `barrier` has a timeout, and `allgather` has none
         return list(self.comm.allgather(value))
 
     def all_equal(self, number: int, what: str) -> bool:

@@ -107,8 +107,8 @@ class SimpleRNNCell(_Cell):
 
 @checks.with_own_methods
 class LSTMCell(_Cell):
-    """One step of a long short-term memory (Hochreiter and Schmidhuber 1997; its forget gate: Gers, Schmidhuber and
-    Cummins 2000). It returns the output and, as states, the pair (output, cell).
+    """One step of a long short-term memory (Hochreiter and Schmidhuber 1997) with a forget gate (Gers, Schmidhuber and
+    Cummins 2000). A call returns the output and, as states, the pair (output, cell).
 
     The inputs are [batch, input_size] and both states [batch, hidden_size], by default zeros. ``weight_ih`` has the
     shape [4 * hidden_size, input_size], ``weight_hh`` [4 * hidden_size, hidden_size].

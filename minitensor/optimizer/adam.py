@@ -51,15 +51,16 @@ class Adam(Optimizer):
 
     def _numbers(self, step: int) -> tuple[float, ...]:
         first, second = self._betas
-        # The averages start at 0, so they are too small in the first steps. Dividing by these factors corrects them.
+        # The averages start at 0, so they are too small in the first steps. Dividing the averages by 1 - beta**step
+        # would correct them. The changed rate and epsilon have the same effect.
         correction, root_correction = 1 - first**step, math.sqrt(1 - second**step)
         rate, epsilon = self._rate * root_correction / correction, self._epsilon * root_correction
         return first, 1 - first, second, 1 - second, rate, epsilon, self._decay, 1 - self._rate * self._decay
 
     def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *averages_and_buffers: Array) -> None:
-        first, rest, second, rest_squared, rate, epsilon, decay, shrunk = numbers
+        first, rest, second, rest_squared, rate, epsilon, decay, shrinking = numbers
         average, squares, buffer, other_buffer = averages_and_buffers
-        gradient = self._gradient_for_step(gradient, parameter, decay, shrunk, other_buffer)
+        gradient = self._gradient_for_step(gradient, parameter, decay, shrinking, other_buffer)
         np.multiply(average, first, average)
         np.add(average, np.multiply(gradient, rest, buffer), average)
         np.multiply(squares, second, squares)
@@ -69,7 +70,7 @@ class Adam(Optimizer):
         np.multiply(np.divide(average, buffer, buffer), rate, buffer)
         np.subtract(parameter, buffer, parameter)
 
-    def _gradient_for_step(self, gradient: Array, parameter: Array, decay: Any, shrunk: Any, buffer: Array) -> Array:
+    def _gradient_for_step(self, gradient: Array, parameter: Array, decay: Any, shrinking: Any, buffer: Array) -> Array:
         """Return the gradient that the step uses. A subclass may change the parameter first."""
         return add_penalty(gradient, parameter, decay, buffer) if self._decay else gradient
 
@@ -96,6 +97,6 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(learning_rate, beta1, beta2, epsilon, parameters, weight_decay, grad_clip)
 
-    def _gradient_for_step(self, gradient: Array, parameter: Array, decay: Any, shrunk: Any, buffer: Array) -> Array:
-        np.multiply(parameter, shrunk, parameter)
+    def _gradient_for_step(self, gradient: Array, parameter: Array, decay: Any, shrinking: Any, buffer: Array) -> Array:
+        np.multiply(parameter, shrinking, parameter)
         return gradient

@@ -48,7 +48,7 @@ class Optimizer:
         TypeError, ValueError: if an argument is not allowed, or if a parameter is listed twice.
     """
 
-    #: The names under which ``state_dict`` lists the averages of each parameter.
+    #: The names under which ``state_dict`` lists the stored tensors of each parameter, here called averages.
     slots: tuple[str, ...] = ()
     #: The number of temporary arrays (buffers) that the update of a piece needs.
     buffers: int = 1

@@ -354,7 +354,7 @@ def rank(input: Tensor) -> Tensor:
     return Tensor._made(np.array(input.ndim, np.int32), "rank", (input,))
 
 
-#: The functions that are also methods of tensors.
+#: The methods that tensors get from this module, by name. They are functions of ``minitensor``, too.
 METHODS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
@@ -362,7 +362,7 @@ METHODS: dict[str, Callable[..., Any]] = {
         *(isclose, diff, amax, amin, mv, rank),
     )
 }
-#: The functions of ``minitensor``.
+#: The functions that the package ``minitensor`` gets from this module, by name.
 FUNCTIONS: dict[str, Callable[..., Any]] = {**METHODS, "einsum": einsum, "meshgrid": meshgrid}
 
 for _name, _function in METHODS.items():

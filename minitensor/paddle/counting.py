@@ -143,9 +143,9 @@ def tolist(x: Tensor) -> Any:
     return x.tolist()
 
 
-#: Functions of ``minitensor`` and methods of tensors.
+#: The functions that the package ``minitensor`` and the tensors get from this module, by name.
 METHODS: dict[str, Callable[..., Any]] = {"unique": unique, "nonzero": nonzero, "bincount": bincount}
-#: Functions of ``minitensor``.
+#: The functions that the package ``minitensor`` gets from this module, by name.
 FUNCTIONS: dict[str, Callable[..., Any]] = {**METHODS, "tolist": tolist}
 
 for _name, _function in METHODS.items():

@@ -85,7 +85,7 @@ NOT_HERE: dict[str, str] = {
 def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
     """Return the error for ``name``, which ``module`` lacks. ``known`` are the names that the module has."""
     text = f"module {module!r} has no attribute {name!r}"
-    if name.startswith("__"):  # Python looks these names up
+    if name.startswith("__"):  # Python itself looks up such names, so they get no hint
         return AttributeError(text, name=name)
     return AttributeError(text + _hint(name, known), name=name)
 

@@ -2,7 +2,7 @@
 
 It is the source of the book's appendix C. A cell is a line of code for one library, which runs after the library's
 start code. ``facts/names.py`` ran the cells of the other libraries and recorded the results. The cells of minitensor
-run in the tests and when the appendix is built. If the results of a row differ, it has a note about the difference.
+run in the tests and when the appendix is built. If the results in a row differ, the row has a note that says how.
 
 This module imports nothing of minitensor, so that ``facts/names.py`` can import it without minitensor.
 """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-#: In names of at most this length a replaced letter is probably another word and not a slip: `svd` and `std`.
+#: Names of at most this length that differ in one letter are probably different words, such as `svd` and `std`.
 _SHORT = 4
-#: In names of at least this length, two slips are likely.
+#: Names of at least this length may differ from the meant name by two slips, such as a missing and a replaced letter.
 _LONG = 7
 
 

@@ -348,12 +348,12 @@ def contiguous(x: Tensor) -> Tensor:
     return x if x.is_contiguous() else TABLE["clone"](x)
 
 
-#: The functions of ``minitensor``.
+#: The functions that the package ``minitensor`` gets from this module, by name.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (var, std, norm, median, argsort, sort, topk, flip, roll, nansum, nanmean, cummax, cummin, isin)
 }
-#: The methods of tensors.
+#: The methods that tensors get from this module, by name.
 METHODS: dict[str, Callable[..., Any]] = {**FUNCTIONS, "contiguous": contiguous}
 
 for _name, _function in METHODS.items():

@@ -16,14 +16,14 @@ from minitensor.engine.dtypes import HALVES
 from minitensor.engine.kernels.numbers import number
 from minitensor.engine.modes import modes
 from minitensor.torch.dtypes import BY_NUMPY, bfloat16, device, dtype_of, float16
-from minitensor.torch.dtypes import dtype as DType  # `device` is the name of a parameter in this module
+from minitensor.torch.dtypes import dtype as DType  # `dtype` is the name of a parameter in this module
 from minitensor.torch.errors import missing_in, warn
 from minitensor.torch.operands import cast
 from minitensor.torch.optim.optimizer import Optimizer
 
 __all__ = ["GradScaler", "autocast", "is_autocast_available"]
 
-#: For each device its lists of operations and the default dtype of ``autocast``.
+#: The lists of operations and the default dtype of ``autocast``, by device.
 _LISTS = {"cpu": (TORCH_CPU, bfloat16), "cuda": (TORCH_CUDA, float16)}
 
 
@@ -82,7 +82,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """True if an ``autocast`` casts operands in this thread. With ``device_type``, it must be one for that device.
+    """True if an ``autocast`` casts operands in this thread; with ``device_type``, only if it is for this device.
 
     Raises:
         TypeError: if ``device_type`` is not text.

@@ -201,7 +201,7 @@ for _name, _ufunc in _COMPARISONS.items():
     _method = comparison_method(Tensor, _name, TABLE[_name], _ufunc, (BaseTensor, np.ndarray))
     setattr(Tensor, f"__{_name}__", _method)
 
-#: Maps each binary operator, as in ``__add__``, to the name of its function.
+#: Maps the name of each binary operator (``truediv`` for ``__truediv__``) to the name of its function.
 _BINARY = {
     **{name: name for name in ("add", "sub", "mul", "pow", "matmul")},
     "truediv": "div",

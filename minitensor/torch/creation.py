@@ -166,8 +166,8 @@ def _ragged_error(data: Any, dim: int = 0) -> ValueError:
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """Return ``data`` as a tensor that shares the memory of ``data`` if possible. The result has the shape of ``data``.
 
-    If ``data`` is a tensor that already has the dtype and device, the result is the tensor itself; if it has Paddle's
-    methods, the result is an alias on the same storage with the same history. If ``data`` is an array, the result uses
+    If ``data`` is a tensor that already has the dtype and device, the result is the tensor itself or, if ``data`` has
+    Paddle's methods, an alias on the same storage with the same history. If ``data`` is an array, the result uses
     its memory. Anything else is copied.
 
     Raises:

@@ -369,7 +369,7 @@ _HINT_IN_ANOMALY_MODE = (
 def _origin(node: Node, what: str, storage: Storage) -> str:
     """Return the part of a message that names the operation which computed the saved tensor.
 
-    For a leaf, and for a tensor that requires no grad, it is "".
+    Return "" for a leaf, and for a tensor that requires no grad.
 
     PyTorch names the tensor's current ``grad_fn``: after a write, that is the ``grad_fn`` of the write. If ``node``
     saved its own result, PyTorch names ``node``.

@@ -31,7 +31,7 @@ from minitensor.engine.kernels.sixteen_bits import narrow
 _TWO_PI = 2.0 * math.pi
 _SINGLE = 2.0**-24
 _DOUBLE = 2.0**-53
-#: How many numbers are drawn at a time, at most. A big tensor then needs only a few MiB of temporary memory.
+#: The largest number of elements that are drawn at a time. A big tensor then needs only a few MiB of temporary memory.
 _AT_ONCE = 1 << 18
 
 

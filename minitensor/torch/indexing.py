@@ -155,7 +155,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         plain, op = _basic(x, entries)
         pick = Pick(plain)
         array = pick(x._array)
-        if None in plain and array.size:  # numpy gives a new dimension the stride 0
+        if None in plain and array.size:  # numpy gives a new dimension the stride 0, and PyTorch does not
             array = restrided(array, array.shape, tuple(step * array.itemsize for step in steps_of(array)))
         return views.new_view(x, array, op, pick)
     try:
@@ -178,7 +178,7 @@ def _lay_out(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tenso
         else:
             array = np.asarray(host_array(entry._array) if isinstance(entry, BaseTensor) else entry)
             if array.ndim == 0:
-                return out  # the entry is a single bool
+                return out  # with a bool in the index, the layout does not change
             # A mask is replaced by the positions of its true elements: one array for each dimension of the mask.
             each = list(np.nonzero(array)) if array.dtype.kind == "b" else [array]
             axes += range(len(plain), len(plain) + len(each))

@@ -99,7 +99,7 @@ def laid_out(out: Tensor, order: Sequence[int]) -> Tensor:
 def converted(input: Tensor, out: Tensor, memory_format: Any) -> Tensor:
     """Return ``out``, the result of ``to`` on ``input``, in ``memory_format``.
 
-    If nothing has changed, ``out`` is ``input`` itself; it is then copied only if its format changes.
+    If nothing has changed, ``out`` is ``input`` itself, which is copied only if its format changes.
     """
     order = order_of("to", memory_format, input._array.ndim)
     if order is None:

@@ -396,7 +396,7 @@ def in_dtype(x: Any, dtype: Any) -> Any:
     """Return ``x`` converted to ``dtype``, for a function with a keyword ``dtype``. Autograd records the conversion."""
     wanted = dtype_of(dtype)
     if not isinstance(x, BaseTensor):
-        return x  # the operation itself refuses it later
+        return x  # the operation itself refuses `x` later
     return x if x._array.dtype is wanted.numpy else cast(x, wanted.numpy)
 
 

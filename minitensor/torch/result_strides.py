@@ -53,7 +53,8 @@ def _comes_later(strides: list[tuple[int, ...]], shape: tuple[int, ...], one: in
     if it needs a smaller stride, and 0 if the comparison is undecided.
 
     Operands that are repeated along one of the two dimensions are skipped. The strides of the first other operand
-    decide. If they are equal, ``one`` gets the larger stride if it is longer; otherwise the next operand decides.
+    decide. If these strides are equal, ``one`` gets the larger stride if it is the longer dimension; otherwise the next
+    operand decides.
     """
     for each in strides:
         a, b = each[one], each[other]

@@ -97,7 +97,7 @@ def _parameter(x: BaseTensor, entry: dict[str, Any]) -> Parameter:
 
 
 class _Storage:
-    """The argument ``storage`` of a function ``map_location``. The function calls a method of it to choose a device."""
+    """The argument ``storage`` of a function ``map_location``. Its methods return a storage on the chosen device."""
 
     def __init__(self, place: str = "cpu") -> None:
         self.place = place

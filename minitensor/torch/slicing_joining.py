@@ -150,8 +150,8 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Divide ``tensor`` along ``dim`` and return views of the pieces.
 
-    If the second argument is an integer, all pieces have this size, except that the last may be smaller. If it is a
-    list, it has the size of each piece.
+    If the second argument is an integer, all pieces have this size, except that the last may be smaller. A list has the
+    size of each piece.
 
     Raises:
         RuntimeError: if a size is below 0, if the integer is 0 and the length of ``dim`` is not, or if the sizes in a
