@@ -17,7 +17,7 @@ _INITIALIZING = re.compile(r"\.(uniform|normal|fill|zero|copy|exponential|set_va
 
 
 def fix_leaf(refused: RefusedStatement) -> list[Fix]:
-    """Wrap the statement, and those after it that write the same tensor, in ``no_grad``; or make a new tensor."""
+    """Return fixes: put the statement and following writes of the tensor under ``no_grad``; or make a new tensor."""
     if refused.statement is None:
         return []
     hook = _fix_in_hook(refused)
@@ -50,7 +50,7 @@ def fix_leaf(refused: RefusedStatement) -> list[Fix]:
 
 
 def fix_out(refused: RefusedStatement) -> list[Fix]:
-    """Wrap a call with ``out=`` in ``no_grad`` if it writes into a leaf; else assign the result of the call."""
+    """Return the fix that puts a call with ``out=LEAF`` under ``no_grad``, or assigns the result of another call."""
     calls = [(call, each) for call in refused.nodes(ast.Call) for each in call.keywords if each.arg == "out"]
     sentence = message("Use the operation without `out=`, and assign its result.")
     if len(calls) != 1 or refused.statement is None:
@@ -69,7 +69,7 @@ def fix_out(refused: RefusedStatement) -> list[Fix]:
 
 
 def fix_several_views(refused: RefusedStatement) -> list[Fix]:
-    """Replace a loop over a tensor, which takes all views in one call, by one over indices; or write to new memory."""
+    """Return the fix that loops over a tensor's indices and not over all its views, or that writes to new memory."""
     import torch
 
     edits = []
@@ -123,7 +123,7 @@ def _new_value(refused: RefusedStatement, statement: ast.stmt) -> str:
 
 
 def fix_expanded(refused: RefusedStatement) -> list[Fix]:
-    """Copy the tensor whose elements share memory."""
+    """Return the fix that copies the tensor whose elements share memory."""
     hook = _fix_in_hook(refused)
     if hook is not None:
         return [hook]
@@ -137,7 +137,7 @@ def fix_expanded(refused: RefusedStatement) -> list[Fix]:
 
 
 def fix_overlap(refused: RefusedStatement) -> list[Fix]:
-    """Read a copy of the tensor that the statement reads and writes."""
+    """Return the fix that reads a copy of the tensor that the statement reads and writes."""
     statement = refused.statement
     sentence = message("Read a copy of the tensor that the statement both reads and writes.")
     target = target_of(statement) if statement is not None else ""
@@ -156,13 +156,13 @@ def fix_overlap(refused: RefusedStatement) -> list[Fix]:
 
 
 def fix_hooked_layer(refused: RefusedStatement) -> list[Fix]:
-    """Set ``inplace`` to False in all calls, because one of them made the layer after the hooked one."""
+    """Return the fix that sets ``inplace=False`` in all calls: one of them made the layer after the hooked one."""
     edits = refused.text.without_keyword("inplace")
     return [refused.fix(message("Let the layer after the hooked one write into new memory."), edits)]
 
 
 def fix_unrecorded_view(refused: RefusedStatement) -> list[Fix]:
-    """Write through a new view, made in the line of the write by the expression that made the old view."""
+    """Return fixes: write through a new view, made in the same line by the old view's expression; or under ``no_grad``."""
     call = refused.statement.value if isinstance(refused.statement, ast.Expr) else None
     written = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
     view = None if written is None else refused.text.element_of(written, refused.line.number)
@@ -179,7 +179,7 @@ def fix_unrecorded_view(refused: RefusedStatement) -> list[Fix]:
 
 
 def fix_batched_write(refused: RefusedStatement) -> list[Fix]:
-    """Make the target larger: inside vmap from an argument, so that it has one part for each example."""
+    """Return the fix that makes the target larger: inside vmap, with one part for each example."""
     import torch
 
     batched = [

@@ -81,7 +81,7 @@ def fix_write(lost: OverwrittenValue, frames: list[FrameType], is_shared: Callab
     statement_read, source = _without_data(statement)
     target = target_of(statement_read)
     function = text.function_at(line.number)
-    returned = _must_be_returned(function, target) if function is not None and target else None
+    last = _end_without_return(function, target) if function is not None and target else None
     rewritten = _rewritten(source, lost.library)
     reads_first = line == lost.saved_in and not lost.is_result  # a copy made before the line would be saved, too
     if reads_first and not rewritten and any(fix_read(lost)):
@@ -100,8 +100,8 @@ def fix_write(lost: OverwrittenValue, frames: list[FrameType], is_shared: Callab
         copied = f"{target} = {target}.clone()"
         is_written = statement_read is statement
         edits = text.insert_before(statement, copied) if is_written else text.replace(statement, copied, source)
-    if returned is not None:
-        added = text.insert_after(returned, f"return {target}")
+    if last is not None:
+        added = text.insert_after(last, f"return {target}")
         edits = (*edits, *added) if added else ()
     yield Fix(sentence, text.file, edits)
 
@@ -252,7 +252,7 @@ def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     return {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
 
 
-def _must_be_returned(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.stmt | None:
+def _end_without_return(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.stmt | None:
     """Return the last statement of a function, after which it has to return its argument ``name``.
 
     Return None if ``name`` is not an argument, or if the function already has a ``return``.
