@@ -162,7 +162,7 @@ def fix_hooked_layer(refused: RefusedStatement) -> list[Fix]:
 
 
 def fix_unrecorded_view(refused: RefusedStatement) -> list[Fix]:
-    """Return fixes: write through a new view, made in the same line by the old view's expression; or under ``no_grad``."""
+    """Return fixes: write through a new view, made by the old view's expression; or under ``no_grad``."""
     call = refused.statement.value if isinstance(refused.statement, ast.Expr) else None
     written = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
     view = None if written is None else refused.text.element_of(written, refused.line.number)
