@@ -42,7 +42,7 @@ class Bystander(TorchFunctionMode):
         self.note: Callable[[Text], None] | None = note
         self._caller = Caller()
         self._process = os.getpid()
-        self._registered: set[int] = set()  # ids of threads that have this mode, because a pool may run a task there
+        self._registered: set[int] = set()  # ids of threads that have this mode; a pool's task may run in one of them
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         note = self.note

@@ -41,7 +41,7 @@ class UserHooks:
         self, registry: Registry, nodes: Nodes, mode: Any, settle: Callable[[], None], received: Callable[[Any], None]
     ) -> None:
         self._registry, self._nodes, self._mode, self._settle, self._received = registry, nodes, mode, settle, received
-        # weak references to a dict of hooks and to the tag of its tensor, by the id of the dict
+        # weak references to a dict of hooks and to the hooked tensor's tag, by the id of the dict
         self._noted: dict[int, tuple[weakref.ref[Any], weakref.ref[NodeTag]]] = {}
         self._thread = threading.get_ident()
 

@@ -40,7 +40,7 @@ class Facts:
     def size_of_result(self) -> int:
         """Bytes of the result of the normal operation."""
         row = row_of(self.op)
-        is_bool = row is not None and row.not_differentiable  # one byte an element
+        is_bool = row is not None and row.not_differentiable  # a bool takes one byte
         return self.elements if is_bool else self.size
 
     @property
