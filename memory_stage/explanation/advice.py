@@ -145,7 +145,7 @@ def _advise_return(code: list[str], line: int, statement: str) -> list[Text]:
 
 
 def _advise_mark_dirty(code: list[str], line: int, op: str) -> Text:
-    """Advise ``mark_dirty`` if the ``forward`` of a user-defined function writes one of its arguments."""
+    """Advise ``mark_dirty`` if the ``forward`` of a user-defined function writes an argument; else return ""."""
     write = re.compile(rf"\b(\w+)(?:\.{re.escape(op)}\(|\[[^]]*\]\s*[-+*/@%&|^]{{0,2}}=|\s*[-+*/@%&|^]{{1,2}}=)[^=]")
     written = {found[1] for found in write.finditer(code[line - 1])}
     for each in _all_in(code, ast.ClassDef):

@@ -77,7 +77,7 @@ class CustomFunctions:
             applied.not_in_place = True
 
     def _of(self, context: Any) -> AppliedFunction | None:
-        """Return the call of ``apply`` that a context belongs to."""
+        """Return the call of ``apply`` that a context belongs to, or None."""
         name = getattr(getattr(type(context), "_forward_cls", None), "__name__", None)
         applied = self._running[-1] if self._running else None
         return applied if applied is not None and applied.name == name else None

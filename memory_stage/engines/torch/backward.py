@@ -183,7 +183,7 @@ class _Pass:
                     todo.append(parent)
 
     def _parent(self, tag: NodeTag, parent: Any, output: int) -> NodeTag | None:
-        """Return the tag of a parent node; ``tag`` itself if the parent belongs to the same call."""
+        """Return the tag of a parent node, or None; ``tag`` itself if the parent belongs to the same call."""
         if parent is None:
             return None
         within = not is_leaf(parent) and self._nodes.known(parent) is tag

@@ -44,7 +44,7 @@ class Nodes:
     # ---------- finding ----------
 
     def of(self, x: torch.Tensor, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> NodeTag | None:
-        """Return the tag of a tensor's node; for an outdated view, that of the base's node."""
+        """Return the tag of a tensor's node, or None; for an outdated view, that of the base's node."""
         if not x.requires_grad:
             return None
         fn = self.fn_of(x)

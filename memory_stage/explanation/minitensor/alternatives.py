@@ -50,7 +50,7 @@ class Facts:
 
 
 def for_write(facts: Facts) -> Text:
-    """Return advice for a write that has happened."""
+    """Return advice for a write that has happened, or ""."""
     if facts.lost and facts.by == "an optimizer":
         return message(
             "Run every backward that needs these numbers before this line, or compute the forward again after it. "
@@ -168,7 +168,7 @@ def _for_preserved(facts: Facts) -> Text:
 
 
 def for_unrecorded(why: str, owner: str) -> Text:
-    """Return advice for a write that the history of ``owner`` lacks. ``why`` is a key of :data:`UNRECORDED`."""
+    """Return advice, or "", for a write that the history of ``owner`` lacks. ``why`` is a key of :data:`UNRECORDED`."""
     advice = UNRECORDED[why][1]
     return message(advice.text, whose=owner) if isinstance(advice, Message) else ""
 

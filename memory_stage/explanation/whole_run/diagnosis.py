@@ -147,7 +147,7 @@ class _ImportNotice(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec that the other finders find, with a loader that calls back."""
+        """Return the spec that the other finders find, with a loader that calls back; None for other modules."""
         if fullname != self._name:
             return None
         self.cancel()

@@ -105,7 +105,7 @@ class _Border:
 def _border(
     watch: WatchedRun, new: list[Any], passed: BackwardPass, freed: ProgramLine, asking: ProgramLine
 ) -> _Border | None:
-    """Return the border at the first node of ``new`` that reads the result of a node made before the pass.
+    """Return the border at the first node of ``new`` that reads the result of a node made before the pass, or None.
 
     Args:
         new: nodes that were made after the pass.
@@ -319,7 +319,7 @@ def _fixes_of_second_pass(
 
 
 def _reader_in_loop(text: ProgramText, made: ast.Assign, asking: ast.stmt) -> ast.stmt | None:
-    """Return the first reader of a name that ``made`` assigns, in a loop after ``made`` that contains ``asking``."""
+    """Return the first reader of a name that ``made`` assigns, in a loop after ``made`` around ``asking``; or None."""
     for loop in text.loops_around(asking.lineno):
         if made.lineno < loop.lineno:
             return next((each for each in loop.body if assigned_names(made) & names_in(each)), None)

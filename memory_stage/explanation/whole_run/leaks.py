@@ -186,7 +186,7 @@ def _amounts(nbytes: int, count: int) -> dict[str, Any]:
 def _without_graph(
     text: ProgramText, statement: ast.stmt, name: str, value: Any, function: ast.AST | None
 ) -> tuple[Edit, ...]:
-    """Return the edits with which a statement adds a number, or a detached tensor if other code may need a tensor."""
+    """Return the edits with which a statement adds a number, or a detached tensor if other code may need it; or ()."""
     is_seen = not name.isidentifier() or text.has(rf"\b{name}\.") or _is_returned(function, name)
     number = ".item()" if math.prod(value.shape) == 1 and not is_seen else ".detach()"
     if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):

@@ -122,7 +122,7 @@ def _written_by_numpy(watch: WatchedRun, saved: _Saved, frame: FrameType, known:
 def _kept_by_hook(
     watch: WatchedRun, shape: list[int], now: int, frame: FrameType, error: BaseException
 ) -> Fault | None:
-    """Return the fault of a tensor that a hook or a checkpoint keeps, found by the shape and version in the error."""
+    """Return the fault of a tensor that a hook or a checkpoint keeps, found by shape and version; or None."""
     named = list(ProgramNames(watch.program_frames(frame)).all_tensors())
     for name, x in [*named, *(("", x) for x in _unpacked_in(error))]:
         if x._version != now or list(x.shape) != shape:

@@ -156,7 +156,7 @@ def _fix_carried_state(
 
 
 def _fix_kept_state(lost: OverwrittenValue, next_node: int, frames: list[FrameType]) -> Fix | None:
-    """Return the fix of an attribute, such as ``self.hidden``, whose graph has nodes older than ``next_node``."""
+    """Return the fix of an attribute, such as ``self.hidden``, whose graph has nodes before ``next_node``; or None."""
     tensors = ProgramNames(frames).all_tensors()
     names = [name for name, x in tensors if any(node._sequence_nr() < next_node for node in nodes_behind(x))]
     text = ProgramText(lost.saved_in.file)

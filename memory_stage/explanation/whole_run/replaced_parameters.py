@@ -39,7 +39,7 @@ def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
 
 
 def _replacing(text: ProgramText, name: str, path: str) -> ast.Assign | None:
-    """Return the statement ``name.part = ...`` that assigned the part to which the parameter ``path`` belongs."""
+    """Return the statement ``name.part = ...`` that assigned the part with the parameter ``path``, or None."""
     whole = f"{name}.{path}"
     for each in text.statements():
         target = ast.unparse(each.targets[0]) if isinstance(each, ast.Assign) else ""

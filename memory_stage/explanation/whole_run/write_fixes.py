@@ -127,7 +127,7 @@ def _without_data(statement: ast.stmt) -> tuple[ast.stmt, str]:
 def _inside_an_expression(
     text: ProgramText, statement: ast.stmt, library: str, frames: list[FrameType], is_shared: Callable[[Any], bool]
 ) -> Fix | None:
-    """Return the fix of a write whose result the statement uses, such as ``y = relu(x, inplace=True)``."""
+    """Return the fix of a write whose result the statement uses, as in ``y = relu(x, inplace=True)``; or None."""
     if not isinstance(statement, (ast.Assign, ast.Return)) or statement.value is None:
         return None
     calls = [each for each in ast.walk(statement.value) if isinstance(each, ast.Call)]
