@@ -27,13 +27,13 @@ from minitensor.engine.device.places import current
 
 RESULT = Path(__file__).parents[1] / "facts/gpu.json"
 
-#: The bursts of a case, and the repetitions in a burst. The result is the median of the bursts.
+#: The number of bursts of a case, and of repetitions in a burst. The result is the median of the bursts.
 BURSTS, TIMES = 7, 20
 
 #: The side of a square float32 matrix of 64 MiB.
 SIDE = 4096
 
-#: The article's tensors.
+#: The shapes of the tensors whose ReLU two articles measure: Paddle's community guide, and the article on PyTorch.
 FEATURES, MATRIX = [1, 64, 512, 512], [10_000, 10_000]
 
 #: The network of the training step: rows of the batch, then the widths of its layers.
@@ -112,7 +112,7 @@ def minitensor_cases() -> tuple[Library, dict[str, Callable[[], Any]]]:
 def cupy_cases() -> tuple[Library, dict[str, Callable[[], Any]]]:
     import cupy
 
-    cuda = mt.device.cuda  # it counts the bytes of CuPy's pool, which minitensor and CuPy share
+    cuda = mt.device.cuda  # this module counts the bytes of CuPy's pool, which minitensor and CuPy share
     library = Library(
         cuda.synchronize, cuda.memory_allocated, cuda.reset_max_memory_allocated, cuda.max_memory_allocated
     )

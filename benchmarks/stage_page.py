@@ -160,11 +160,11 @@ def _answers(browser: Any, address: str) -> tuple[dict[str, list[float]], dict[s
         since, before = page.evaluate("performance.now()"), worked()
         for press in range(PRESSES):
             page.keyboard.press(keys[press % len(keys)])
-            page.wait_for_timeout(20)  # as a person pauses; without a pause, one frame may show two presses
+            page.wait_for_timeout(20)  # a person pauses, too; without a pause, one frame may show two presses
         page.wait_for_timeout(300)
         work[name] = (worked() - before) / PRESSES
         slow = page.evaluate("since => [...answers].filter(([at]) => at >= since).map(([, took]) => took)", since)
-        found[name] = [each / 1000 for each in slow] + [0.016] * (PRESSES - len(slow))  # the others were not reported
+        found[name] = [each / 1000 for each in slow] + [0.016] * (PRESSES - len(slow))  # no report below 16 ms
     page.close()
     return found, work
 

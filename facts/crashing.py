@@ -40,7 +40,7 @@ def record(
     name = sys.argv[1]
     asked = questions(name)
     library = importlib.import_module(name)
-    if len(sys.argv) > 2:  # a number: this is the separate process, which asks from this question on
+    if len(sys.argv) > 2:  # this is the separate process; the argument is the number of its first question
         for question in asked[int(sys.argv[2]) :]:
             signal.alarm(seconds)
             print("answer", json.dumps(ask(name, library, question)), flush=True)

@@ -22,7 +22,7 @@ from typing import Any
 
 FILE = Path(__file__).with_name("layout-programs.json.gz")
 COUNT = 20_000
-#: The modules of minitensor that follow the libraries.
+#: Maps a library to the module of minitensor that has its names.
 MODULES = {"torch": "minitensor.torch", "paddle": "minitensor"}
 
 SHAPES = [[2, 3], [3, 2], [2, 2], [2, 3, 2], [3, 1, 2]]

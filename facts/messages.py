@@ -23,7 +23,7 @@ from typing import Any
 from message_programs import PROGRAMS
 
 FILE = Path(__file__).with_suffix(".json")
-LONGEST = 1500  # characters; the rest of a longer message is a trace of the library's internal calls
+LONGEST = 1500  # the largest number of characters; the rest is a trace of internal calls
 
 TORCH = """
 import copy, numpy

@@ -239,7 +239,7 @@ class Learner:
                 for x in there
                 if self.node(x) not in known | {0} and x.grad_fn.name() != LEAF
             }
-            # False for ``x * x``, because both operands are one tensor.
+            # `distinct` is False for ``x * x``, because both operands are one tensor.
             distinct = len({entry[1] for entry in before.values()}) == len(before)
             if len(nodes) == 1 and distinct:
                 roles = [self.role(x, version, before, outputs) for x, version in came]

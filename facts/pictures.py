@@ -42,7 +42,7 @@ def main() -> None:
     from paddle.vision.transforms import functional_tensor
     from recording import write_cases
 
-    transforms.adjust_saturation = functional_tensor.adjust_saturation  # its class calls it, but it has no public name
+    transforms.adjust_saturation = functional_tensor.adjust_saturation  # Paddle has no public name for it
     names = {"T": transforms, "x": paddle.to_tensor(picture()), "instance_norm": paddle.nn.functional.instance_norm}
     write_cases(Path(__file__).with_suffix(".json"), "paddle", answers(names))
 

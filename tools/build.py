@@ -230,8 +230,8 @@ def _environment(folder: Path) -> dict[str, str]:
     return {
         **{name: value for name, value in os.environ.items() if name != "BOOK_LIVE"},
         **share_compiled(folder),
-        "IPYTHONDIR": str(folder),  # so that none of the reader's start-up scripts run
-        # use the kernel of this environment, even if the user has installed another one
+        "IPYTHONDIR": str(folder),  # this folder has none of the reader's start-up scripts
+        # Jupyter uses the kernel of this environment, even if the reader has installed another one.
         "JUPYTER_PREFER_ENV_PATH": "1",
         "PYTHONUTF8": "1",
     }

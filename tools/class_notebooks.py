@@ -251,7 +251,7 @@ def _last_call(source: str) -> tuple[str, str, str] | None:
     Return None if the cell does not end with such a call.
     """
     if not re.search(r"^(check|require)\(", source, re.MULTILINE):
-        return None  # not parsed, because cells without these calls may have commands of IPython
+        return None  # such a cell is not parsed, because it may have commands of IPython
     body = ast.parse(source).body
     call = body[-1].value if body and isinstance(body[-1], ast.Expr) else None
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("check", "require")):

@@ -33,7 +33,7 @@ def main() -> None:
     create()
     print(f"Installing {requirements.name} into .venv (a minute or two, once) ...", flush=True)
     install_pinned(requirements)
-    # without build isolation, because setuptools, which builds these packages, has just been installed
+    # Build isolation is not needed, because setuptools, which builds these packages, has just been installed.
     install(["--no-build-isolation", *(part for package in PACKAGES for part in ("-e", str(ROOT / package)))])
     stamp.write_text(wanted)
 

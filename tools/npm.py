@@ -66,7 +66,7 @@ def _install(folder: Path) -> None:
         )
         try:
             os.rename(made, folder)
-            os.mkdir(made)  # because `with` deletes this folder at its end
+            os.mkdir(made)  # `with` deletes this folder at its end, so the folder has to exist
         except OSError:
             if not folder.exists():  # if it exists, another process was faster
                 raise

@@ -109,7 +109,7 @@ def untranslated(english: str, other: str) -> Iterator[str]:
     words, own = _words(english), _words(other)
     if missing := sorted(set(NUMBER.findall(words)) - set(DIGITS.findall(own))):
         yield f"lacks the numbers {', '.join(missing)}"
-    for passage in _quoted_passages(english) & _quoted_passages(other):  # such as a message, which is not translated
+    for passage in _quoted_passages(english) & _quoted_passages(other):  # a message is not translated, for example
         own = own.replace(passage, " ")
     if left := SENTENCE.search(own):
         yield f"has English left: {left.group()!r}"
@@ -177,7 +177,7 @@ class _Blanked(ast.NodeTransformer):
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
         """Remove the width of a column, because Chinese characters are wider than Latin ones."""
-        spec = ast.unparse(node.format_spec)[2:-1] if node.format_spec else ""  # unparsed as f"10,"
+        spec = ast.unparse(node.format_spec)[2:-1] if node.format_spec else ""  # ast.unparse returns f"10,"
         precision = ast.Name(WIDTH.sub("", spec), ast.Load())
         return ast.Tuple([self.visit(node.value), ast.Constant(node.conversion), precision], ast.Load())
 
@@ -190,7 +190,7 @@ class _Blanked(ast.NodeTransformer):
             if isinstance(piece, ast.FormattedValue):
                 inside = _Blanked()
                 found.append((ast.dump(inside.visit(piece)), inside.texts))
-        found.sort(key=operator.itemgetter(0))  # by code, not by texts, which a translation changes
+        found.sort(key=operator.itemgetter(0))  # the key is the code, because a translation changes the texts
         for _, texts in found:
             self.texts += texts
         return ast.Constant(tuple(dumped for dumped, _ in found))

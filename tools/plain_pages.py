@@ -57,7 +57,7 @@ def texts(page: Path) -> Iterator[Text]:
         try:
             tree = ast.parse(code)
         except SyntaxError:
-            continue  # such as a cell with a magic for another language
+            continue  # the cell may have a magic for another language
         first = source.count("\n", 0, cell.end("source")) - code.count("\n")
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
             if ast.unparse(call.func) in SPEAKING:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-# Variables of the environment.
+# Names of environment variables.
 CONNECTION = "TESTS_CONNECTION"  # the file descriptor of the connection that delivers units
 SHARED = "TESTS_FOLDER"  # the folder that the processes of one run share
 NOW = "TESTS_NOW"  # the file to which a process writes the name of its current test

@@ -36,15 +36,15 @@ MARKS = {
     'class="mt-note mt-report': ("explain.css",),
 }
 
-OTHER_LANGUAGE = '"language":"'  # occurs in the HTML of a page if a stage or figure of the page is not in English
-WORDS = "words.js"  # contains the translated texts, and has to be loaded before the scripts of stages and figures
+OTHER_LANGUAGE = '"language":"'  # the HTML of a page contains this text if a stage or figure is not in English
+WORDS = "words.js"  # a script with the translated texts, to be loaded before the scripts of stages and figures
 
 # Every page gets STYLE, SCRIPT and MARKED. `choose_page_assets` removes the files that Jupyter Book and its extensions
 # add, such as those for buttons that start a kernel on another host or for the state of live widgets, and their inline
 # settings.
 STYLE = "page.css"
 SCRIPT = "page.js"
-MARKED = "marks.js"  # loads `mark-words.js`, which highlights the words of a search, if a search result opened the page
+MARKED = "marks.js"  # loads `mark-words.js`, which highlights searched words, on a page opened from search results
 MATHEMATICS = (mathematics.SETTINGS, f"mathjax/{mathematics.SCRIPT}")  # only for pages with equations
 # `clean_assets` keeps these files even if no page names them. Other files of `_static` load them, except for card.png,
 # which a page names only if the book's address is known.

@@ -46,7 +46,7 @@ class Version:
 
     tag: str  # the language tag in HTML
     name: str  # the language
-    address: str  # of the version or, if the page is not translated, of the first page in that language
+    address: str  # the address of this version or, if the page is not translated, of the first page in the language
     note: str = ""  # a sentence for readers if the page is not translated, otherwise empty
 
 

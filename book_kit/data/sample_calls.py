@@ -71,7 +71,7 @@ ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
 SHAPES = {"baddbmm_": [1, SIDE, SIDE], "squeeze_": [1, SIDE, SIDE]}
 #: Operations whose second argument is overwritten.
 TARGET_IS_SECOND = ("embedding_renorm_", "where_")
-#: How the names of operations on integers begin.
+#: The beginnings of the names of operations on integers.
 INTEGERS = ("bitwise_", "gcd_", "lcm_")
 
 

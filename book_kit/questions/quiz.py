@@ -85,7 +85,7 @@ class Prediction:
     options: Mapping[str, str]  # maps an option to its explanation
     right: int  # the index of the right option
     proof: Proof | None = None
-    picture: str = ""  # a program that makes the tensors of the question, without its answer
+    picture: str = ""  # a program that makes the tensors of the question, without the lines that are asked about
 
     @property
     def answer(self) -> str:

@@ -139,7 +139,7 @@ class Cluster:
         try:
             while True:
                 done = all(each.ready() for each in calls)
-                lost = _first_lost(calls, ends)  # not those that ended later, because MPI may have ended them
+                lost = _first_lost(calls, ends)  # MPI may have ended the ranks that ended later
                 if done or lost or time.monotonic() > end:
                     break
                 time.sleep(0.01)

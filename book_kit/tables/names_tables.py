@@ -54,7 +54,7 @@ def run(row: NameRow, library: str = "minitensor") -> CellAnswer:
             except Exception as raised:
                 error = type(raised).__name__
             values = {
-                each: json.loads(json.dumps(eval(each, names)))  # as in a record, where a tuple is a list
+                each: json.loads(json.dumps(eval(each, names)))  # JSON turns tuples into lists, as in a record
                 for each in row.expressions
                 if _is_defined(each, names)
             }

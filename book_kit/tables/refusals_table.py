@@ -18,10 +18,10 @@ from memory_stage.explanation.minitensor.pytorch_refusals import SAVES
 from memory_stage.messages import message, then
 from minitensor import torch
 
-#: How questions of the record begin if a write reads a part of the memory that it overwrites.
+#: The beginning of questions of the record about a write that reads a part of the memory that it overwrites.
 OVERLAPS = "a part of itself: "
 PRINTED = "; print(x)"
-#: How questions of the record begin if a write overwrites a tensor that requires a gradient.
+#: The beginning of questions of the record about a write that overwrites a tensor that requires a gradient.
 IN_PLACE = "in place on what requires a gradient: "
 BACKWARD = "; x.sum().backward(); print(w.grad)"
 #: Maps a part of PyTorch's error to the origin of the tensor. PyTorch refuses the write because of this origin.
