@@ -131,7 +131,8 @@ class DataLoader(Loader):
         collate_fn: makes a batch of a list of samples; by default, corresponding parts are stacked, which copies them.
         num_workers: must be 0, because this process itself makes each batch when the batch is requested.
         share: only minitensor has this argument. True if batches are views of the tensors of a TensorDataset; False if
-            batches and single samples are always copied.
+            batches and single samples are always copied. By default batches are copied (unless ``collate_fn`` does not
+            copy), and single samples are not.
 
     Raises:
         ValueError, TypeError: if arguments contradict each other, or if ``num_workers`` is above 0.

@@ -92,7 +92,7 @@ def as_dim(dim: Any, ndim: int) -> int:
     return number % reach
 
 
-def as_dim_of_some(op: str, dim: Any, ndim: int) -> int:
+def as_existing_dim(op: str, dim: Any, ndim: int) -> int:
     """Return ``dim`` as :func:`as_dim` does, but raise an error if the tensor has no dimensions.
 
     Raises:

@@ -198,7 +198,7 @@ def result_does_not_fit(op: str, x: Tensor, have: np.dtype) -> RuntimeError:
 
 @emits(OperationRefused)
 def needs_own_input(op: str, x: Tensor, *wanted: Node | None) -> RuntimeError:
-    """Return the error of policy "2.5" for an in-place ``op`` that would overwrite an input that its backward needs."""
+    """Return the error of the in-place policy "2.5" if ``op`` would overwrite an input that its backward needs."""
     return RuntimeError(
         f'`{op}` is refused under the in-place policy "2.5": its backward needs the input that it would overwrite.'
     )

@@ -208,6 +208,7 @@ def _to_equals(node: Node, g: Any) -> tuple[Any]:
 
 
 def _of_equals(node: Node, _: int, u: Any) -> Any:
+    """Return the derivative of the element in the direction ``u``: the mean of ``u`` at the saved positions."""
     (positions,) = node.saved
     shares = host_array(u).reshape(-1)[positions] / (len(positions) or 1)
     return like(np.asarray(shares.sum(), host_array(u).dtype), u)
@@ -219,7 +220,7 @@ EQUALS = NamedOperation("element", _to_equals, jvp=_of_equals, torch_name="Media
 
 
 def element_of_value(input: Tensor, value: Any, name: str) -> Tensor:
-    """Return a tensor without dimensions that holds ``value``, a number among the elements of ``input``."""
+    """Return a tensor without dimensions with the value ``value``, an element of ``input`` (nan if it has none)."""
     out = without_history(input, like(np.asarray(value, input._array.dtype), input._array), name)
     node = input._current() if modes.grad and input._array.dtype in FLOATS else None
     if node is not None:

@@ -48,7 +48,7 @@ def _broadcast_strides(array: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (0,) * missing + tuple(0 if n == 1 != whole else stride for stride, n, whole in own)
 
 
-def _comes_later(strides: list[tuple[int, ...]], shape: tuple[int, ...], one: int, other: int) -> int:
+def _compare_strides(strides: list[tuple[int, ...]], shape: tuple[int, ...], one: int, other: int) -> int:
     """Compare two dimensions of the result. Return 1 if the dimension ``one`` needs a larger stride than ``other``, -1
     if it needs a smaller stride, and 0 if the comparison is undecided.
 
@@ -81,11 +81,11 @@ def _sort(strides: list[tuple[int, ...]], shape: tuple[int, ...]) -> list[int]:
     for i in range(1, len(order)):
         at = i
         for before in range(i - 1, -1, -1):
-            later = _comes_later(strides, shape, order[before], order[at])
-            if later > 0:
+            compared = _compare_strides(strides, shape, order[before], order[at])
+            if compared > 0:
                 order[before], order[at] = order[at], order[before]
                 at = before
-            elif later < 0:
+            elif compared < 0:
                 break
     return order
 

@@ -20,7 +20,7 @@ from minitensor.engine.kernels.scans import positions_of_extremes
 from minitensor.engine.layers import rearranging
 from minitensor.engine.modes import modes
 from minitensor.torch import result_strides
-from minitensor.torch.arguments import as_dim, as_dim_of_some, need_int, need_tensor
+from minitensor.torch.arguments import as_dim, as_existing_dim, need_int, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.grad_fn import NamedOperation, name_grad_fn
 from minitensor.torch.reductions import ValuesAndIndices, element_of_value
@@ -68,7 +68,7 @@ def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
         if input._array.ndim == 0:
             return TABLE["clone"](input)
         return as_result(roll(input.reshape(-1), shifts, 0).reshape(input._array.shape))
-    dim = as_dim_of_some("roll", dims, input._array.ndim)
+    dim = as_existing_dim("roll", dims, input._array.ndim)
     length = input._array.shape[dim]
     shift = shifts % (length or 1)
     out = _pick(input, dim, np.roll(np.arange(length), shift), "roll")

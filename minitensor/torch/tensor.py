@@ -22,7 +22,7 @@ from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import gpu_of, host_array, strided
 from minitensor.engine.dtypes import FLOATS
 from minitensor.torch import printing, result_strides
-from minitensor.torch.arguments import as_dim, as_dim_of_some
+from minitensor.torch.arguments import as_dim, as_existing_dim
 from minitensor.torch.dtypes import BY_NUMPY, Size, device, device_of, dtype
 from minitensor.torch.errors import missing, warn
 from minitensor.torch.grad_fn import GradFunction, call_hook, function_of
@@ -66,7 +66,7 @@ class Tensor(BaseTensor):
         """
         if dim is None:
             return Size(self._array.shape)
-        return self._array.shape[as_dim_of_some("size", dim, self._array.ndim)]
+        return self._array.shape[as_existing_dim("size", dim, self._array.ndim)]
 
     def dim(self) -> int:
         """Return the number of dimensions."""

@@ -151,7 +151,7 @@ class _OfSchedules(LRScheduler):
         """Raise NotImplementedError, as in PyTorch: the inner schedules compute the rates."""
         raise NotImplementedError(f"{self._op}: its schedules compute the rates; get_last_lr() returns them")
 
-    def _take(self, optimizer: Any, schedulers: Any) -> None:
+    def _store(self, optimizer: Any, schedulers: Any) -> None:
         """Store the schedules and the optimizer. All schedules must belong to this optimizer."""
         op = self._op
         self._schedulers = checks.elements(op, "schedulers", schedulers, "schedules", LRScheduler)
@@ -195,7 +195,7 @@ class ChainedScheduler(_OfSchedules):
     """
 
     def __init__(self, schedulers: Any, optimizer: Any = None) -> None:
-        self._take(optimizer, schedulers)
+        self._store(optimizer, schedulers)
         self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
     def step(self) -> None:
@@ -213,7 +213,7 @@ class SequentialLR(_OfSchedules):
     """
 
     def __init__(self, optimizer: Any, schedulers: list[Any], milestones: list[int], last_epoch: int = -1) -> None:
-        self._take(checks.instance(self._op, "optimizer", optimizer, Optimizer, "an optimizer"), schedulers)
+        self._store(checks.instance(self._op, "optimizer", optimizer, Optimizer, "an optimizer"), schedulers)
         milestones = checks.integers(self._op, "milestones", milestones)
         last_epoch = checks.integer(self._op, "last_epoch", last_epoch)
         if len(milestones) != len(self._schedulers) - 1:

@@ -210,7 +210,8 @@ class DataLoader(Loader):  # PyTorch and Paddle share the meaning of most argume
             are checked as PyTorch checks them without workers, and have no effect.
         generator: the generator that draws the order.
         share: True for batches that are views of the tensors of a TensorDataset. False for copies in every case, even
-            with ``batch_size=None``. PyTorch has no such argument.
+            with ``batch_size=None``. By default batches are copied (unless ``collate_fn`` does not copy), and single
+            samples are not. PyTorch has no such argument.
 
     Raises:
         ValueError, TypeError: if arguments contradict each other, or if ``num_workers`` is above 0.
