@@ -278,13 +278,13 @@ class Nccl:
     """A fake of CuPy's `NcclCommunicator` that records its calls."""
 
     def __init__(self, *given: Any) -> None:
-        self.asked: list[Any] = [given]
+        self.calls: list[Any] = [given]
 
     def allReduce(self, send: int, receive: int, count: int, dtype: int, op: int, stream: int) -> None:
-        self.asked.append(("allReduce", send, receive, count, dtype, op, stream))
+        self.calls.append(("allReduce", send, receive, count, dtype, op, stream))
 
     def broadcast(self, send: int, receive: int, count: int, dtype: int, root: int, stream: int) -> None:
-        self.asked.append(("broadcast", send, receive, count, dtype, root, stream))
+        self.calls.append(("broadcast", send, receive, count, dtype, root, stream))
 
 
 class OneOfTwo:
@@ -309,7 +309,7 @@ def test_nccl_reduces_in_place(monkeypatch):
     link = nccl.Nccl(OneOfTwo())
     link.all_reduce(OfDevice(), "max", "all_reduce")
     link.broadcast(OfDevice(), 0, "broadcast")
-    assert link._nccl.asked == [
+    assert link._nccl.calls == [
         (2, "the id of rank 0", 1),
         ("allReduce", 4096, 4096, 3, 7, 2, 7),
         ("broadcast", 4096, 4096, 3, 7, 0, 7),

@@ -111,7 +111,7 @@ def test_a_float_that_int64_cannot_represent_is_refused(attempt, number):
     expect_no_trace(lambda: plain("int64"), lambda x: attempt(x, number), (ValueError, OverflowError), r"(?s).")
 
 
-def test_an_error_in_the_middle_of_the_elements_leaves_the_first_ones_unchanged():
+def test_an_error_in_the_middle_of_the_elements_leaves_the_first_elements_unchanged():
     # numpy raises an error when it reaches the negative power.
     expect_no_trace(
         lambda: Scene(mt.to_tensor([2, 3, 4])), lambda x: x.pow_(mt.to_tensor([2, 2, -1])), ValueError, "pow_"

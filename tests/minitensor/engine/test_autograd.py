@@ -107,7 +107,7 @@ def test_a_saved_gradient_is_stale_after_the_next_backward_except_under_copy_on_
             assert w.grad.tolist() == [7, 7], "backward of y should add 2, the value that the product saved"
 
 
-def test_no_gradient_changes_if_one_of_them_cannot_be_added_to():
+def test_no_gradient_changes_if_backward_cannot_add_to_one_gradient():
     u, v = leaf([1.0, 2.0]), leaf([1.0, 2.0])
     (u * v).sum().backward()
     spread = mt.ones([1], "float64").as_strided([2], [0], 0)

@@ -113,7 +113,7 @@ def test_a_tensor_whose_bytes_are_all_preserved_stays_valid_after_any_later_writ
     assert gradient(result, w) == [2, 0, 6, 0]
 
 
-def test_the_write_that_overwrote_the_bytes_is_named_after_thousands_of_others():
+def test_the_write_that_overwrote_the_bytes_is_named_after_thousands_of_other_writes():
     w, x = four()
     half = x[:2]
     result = half * half

@@ -60,7 +60,7 @@ def test_every_kind_of_write_preserves_saved_values(writer: str, way: str):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("writer", WRITERS)
-def test_every_kind_of_write_to_a_leaf_under_no_grad_preserves_its_saved_values(writer: str, way: str):
+def test_every_kind_of_write_to_a_leaf_under_no_grad_preserves_the_saved_values_of_the_leaf(writer: str, way: str):
     if way in ("recorded", "through a view", "twice"):
         return
     mt.set_inplace_policy("copy_on_write")

@@ -107,13 +107,13 @@ MIXED_ITEMS = [
 
 
 @pytest.mark.parametrize("data, dtype", MIXED_ITEMS, ids=str)
-def test_a_list_for_torch_tensor_gets_the_promoted_dtype_of_its_items(data, dtype: str):
+def test_torch_tensor_of_a_list_has_the_promoted_dtype_of_the_items(data, dtype: str):
     x = torch.tensor(data)
     assert x.dtype == getattr(torch, dtype)
     assert x.tolist() == np.array(data, dtype).tolist()
 
 
-def test_a_list_for_torch_tensor_gets_the_promoted_dtype_of_its_tensors():
+def test_torch_tensor_of_a_list_with_tensors_has_the_promoted_dtype_of_the_items():
     """The tensors are made here, because as parameters of the test they would stay alive during later tests."""
     one = torch.tensor(1, dtype=torch.int8)
     for data, dtype in [([torch.tensor(float("inf"))], "float32"), ([one], "int8"), ([one, 2.5], "float32")]:

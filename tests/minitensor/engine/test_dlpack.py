@@ -241,7 +241,7 @@ def test_a_tensor_on_a_simulated_gpu_is_not_exported():
 
 
 @pytest.mark.parametrize(
-    ("source", "error", "says"),
+    ("source", "error", "words"),
     [
         ([1.0], TypeError, "not list"),
         (Producer(np.ones(2), device=2), BufferError, "CUDA device"),
@@ -251,8 +251,8 @@ def test_a_tensor_on_a_simulated_gpu_is_not_exported():
     ],
     ids=lambda given: given if isinstance(given, str) else "",
 )
-def test_from_dlpack_refuses_memory_that_it_cannot_share(source: Any, error: type[Exception], says: str):
-    with pytest.raises(error, match=f"from_dlpack.*{says}"):
+def test_from_dlpack_refuses_memory_that_it_cannot_share(source: Any, error: type[Exception], words: str):
+    with pytest.raises(error, match=f"from_dlpack.*{words}"):
         mt.from_dlpack(source)
 
 

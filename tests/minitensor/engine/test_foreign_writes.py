@@ -292,7 +292,7 @@ def test_each_of_two_operations_is_checked_against_the_values_it_read():
 
 @pytest.mark.parametrize("policy", ["2.6", "copy_on_write"])
 def test_a_write_by_the_engine_has_the_same_effect_with_and_without_the_check(policy: str):
-    said = []
+    outcomes = []
     for on in (False, True):
         mt.set_inplace_policy(policy)
         _, x = shared()
@@ -303,10 +303,10 @@ def test_a_write_by_the_engine_has_the_same_effect_with_and_without_the_check(po
             for result in (y, part):
                 try:
                     result.sum().backward()
-                    said.append(w.grad.tolist())
+                    outcomes.append(w.grad.tolist())
                 except RuntimeError as error:
-                    said.append(str(error).split("saved:")[0])
-    assert said[:2] == said[2:]
+                    outcomes.append(str(error).split("saved:")[0])
+    assert outcomes[:2] == outcomes[2:]
 
 
 def test_the_check_changes_no_memory_counter(base: int):

@@ -147,7 +147,7 @@ def test_grad_differentiates_only_the_branches_that_lead_to_its_inputs(create_gr
     assert hook_calls == ["branch"] and w.grad.numpy() == pytest.approx(np.exp([3.0, 4.0]))
 
 
-def test_grad_for_an_intermediate_value_does_not_run_the_backward_before_it():
+def test_grad_for_an_intermediate_value_does_not_differentiate_the_operations_that_computed_it():
     x = leaf([1.0, 2.0])
     y = x.exp()
     z = (y * y).sum()

@@ -29,7 +29,7 @@ def test_an_empty_tensor_has_0_bytes_and_a_scalar_tensor_has_the_bytes_of_one_el
     assert allocated() == base
 
 
-def test_an_operation_allocates_its_result_and_views_and_writes_allocate_nothing(base: int):
+def test_an_operation_allocates_its_result_but_views_and_writes_allocate_nothing(base: int):
     x = mt.ones(SHAPE)
     y = x.sin()
     assert allocated() - base == 2 * KIB
@@ -255,7 +255,7 @@ def test_recorded_chains_peak_at_the_bytes_that_backward_needs(base: int):
     assert peak_of(sines) == 10 and peak_of(sums) == 2 and peak_of(in_place) == 11
 
 
-def test_the_peak_of_backward_includes_a_gradient_and_the_incoming_one(base: int):
+def test_the_peak_of_backward_includes_a_gradient_and_the_incoming_gradient(base: int):
     x, w = leaf(), mt.ones(SHAPE)
     y = x * w
 

@@ -312,7 +312,7 @@ def test_recording_issues_no_warning(device):
     ],
     ids=["slice", "column", "listed rows", "listed columns", "mask", "fill", "view", "set_value", "copy"],
 )
-def test_the_bytes_of_a_write_are_those_of_its_elements(write: Any, count: int):
+def test_the_bytes_of_a_write_event_are_those_of_the_written_elements(write: Any, count: int):
     x = mt.ones([5, 4])
     with memory.record() as recording:
         write(x)

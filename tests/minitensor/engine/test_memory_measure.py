@@ -65,7 +65,7 @@ def test_measuring_does_not_change_a_program(program, device):
     assert report_of(program, device, memory.measure()) == report_of(program, device)
 
 
-def test_a_measure_does_not_change_the_peak_of_the_device_or_its_reset(device):
+def test_a_measure_does_not_change_the_peak_of_the_device_or_a_reset_of_the_peak(device):
     count = counters(device)
     high = mt.ones([8, *SHAPE])
     count.reset_max_memory_allocated()

@@ -106,7 +106,7 @@ def test_read_only_memory_and_overlapping_elements_have_different_errors():
     x = mt.from_numpy(read_only([1.0, 2.0, 3.0, 4.0]))
     own = mt.to_tensor([1.0, 2.0, 3.0, 4.0])
     sharing = "several elements share the same memory cell"
-    for target, says in (
+    for target, words in (
         (x, "read-only"),
         (x.as_strided([2], [2]), "read-only"),
         (x.as_strided([3, 2], [1, 1]), sharing),
@@ -114,8 +114,8 @@ def test_read_only_memory_and_overlapping_elements_have_different_errors():
         (x.as_strided([3, 2], [1, 1])[0], "read-only"),
         (mt.from_numpy(np.broadcast_to(np.ones(1), (3,))), sharing),
     ):
-        with pytest.raises(RuntimeError, match=says):
+        with pytest.raises(RuntimeError, match=words):
             target.add_(1.0)
-        with pytest.raises(RuntimeError, match=says):
+        with pytest.raises(RuntimeError, match=words):
             target[...] = 1.0
     assert own.add_(1.0).tolist() == [2, 3, 4, 5]

@@ -96,7 +96,7 @@ def test_a_base_and_its_view_each_retain_the_gradient_of_their_current_value():
     assert part.grad.tolist() == [11] and x.grad.tolist() == [11, 0] and w.grad.tolist() == [66, 0]
 
 
-def test_after_a_write_through_a_view_the_base_retains_the_gradient_of_its_new_value():
+def test_after_a_write_through_a_view_the_base_retains_the_gradient_of_the_new_value_of_the_base():
     # These results were recorded from PyTorch.
     w = leaf([1.0, 2.0])
     x = w.square()

@@ -38,7 +38,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64"])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_tensor_on_an_array_shares_its_memory_both_ways(layout: str, dtype: str):
+def test_a_tensor_shares_the_memory_of_the_array_that_it_was_made_from(layout: str, dtype: str):
     array = LAYOUTS[layout](CUBE.astype(dtype))
     x = mt.from_numpy(array)
     assert x.data_ptr() == ptr(array) and x.stop_gradient and x.is_leaf and x.place == "Place(cpu)"
@@ -53,7 +53,7 @@ def test_a_tensor_on_an_array_shares_its_memory_both_ways(layout: str, dtype: st
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_an_array_on_a_tensor_shares_its_memory_both_ways(layout: str):
+def test_an_array_shares_the_memory_of_the_tensor_that_exported_it(layout: str):
     x = mt.to_tensor(CUBE)
     x = mt.from_numpy(LAYOUTS[layout](x.numpy(share=True)))  # a view of the tensor's memory in this layout
     array = x.numpy(share=True)
@@ -280,10 +280,10 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("make", "error", "says"), REFUSED, ids=[says for *_, says in REFUSED])
-def test_from_numpy_refuses_memory_that_it_cannot_share_and_says_why(make, error: type[Exception], says: str):
+@pytest.mark.parametrize(("make", "error", "words"), REFUSED, ids=[words for *_, words in REFUSED])
+def test_from_numpy_refuses_memory_that_it_cannot_share_and_says_why(make, error: type[Exception], words: str):
     before = allocated()
-    with pytest.raises(error, match=f"from_numpy.*{says}"):
+    with pytest.raises(error, match=f"from_numpy.*{words}"):
         mt.from_numpy(make())
     assert allocated() == before
 

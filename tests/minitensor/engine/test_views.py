@@ -205,7 +205,7 @@ def test_the_gradient_through_a_copy_agrees_with_central_differences(name: str):
 
 
 @pytest.mark.parametrize("name", COPIES)
-def test_a_copy_keeps_its_gradient_when_the_original_is_overwritten(name: str):
+def test_the_gradient_through_a_copy_is_right_if_the_original_is_overwritten(name: str):
     make, reference = COPIES[name]
     w = leaf_like(CUBE)
     x = w * 1

@@ -28,7 +28,7 @@ def counts(verdicts: list[judging.Judged]) -> Counter[str]:
     return Counter(verdict for judged in verdicts for verdict in judged.verdicts)
 
 
-def test_the_record_contains_these_programs():
+def test_the_record_contains_the_generated_programs():
     lines = [line for number in range(COUNT) for line in program(number)]
     text = "\n".join(f"{line.text}|{line.accepted}" for line in lines)
     assert RECORD["programs"] == COUNT == 5_000

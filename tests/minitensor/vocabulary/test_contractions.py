@@ -161,7 +161,7 @@ def test_unfold_refuses_windows_that_do_not_fit(size, step, names):
         mt.arange(6).unfold(0, size, step)
 
 
-def test_a_write_to_a_window_changes_the_gradient_of_its_elements_only():
+def test_a_write_to_a_window_changes_the_gradient_of_the_elements_of_the_window_only():
     x = torch.ones(4, requires_grad=True)
     y = x * 1.0
     y.unfold(0, 2, 2)[0].mul_(3.0)

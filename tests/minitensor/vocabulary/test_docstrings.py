@@ -92,7 +92,7 @@ def test_a_documented_name_that_is_not_a_parameter_is_reported():
 )
 def test_the_help_of_an_operation_uses_the_names_of_its_vocabulary(vocabulary: Any, others: set[str]):
     words = {name: set(re.findall(r"\b[a-z]\w*\b", vocabulary[name].__doc__)) for name in vocabulary}
-    strange = {name: said & others - set(parameters(vocabulary[name])) for name, said in words.items()}
+    strange = {name: used & others - set(parameters(vocabulary[name])) for name, used in words.items()}
     prose = {"other", "input"}  # these parameter names are also English words
     assert {name: found - prose for name, found in strange.items() if found - prose} == {}
 
@@ -108,10 +108,10 @@ def test_help_on_add_names_its_parameters_shapes_dtypes_errors_and_gradients():
 
 @pytest.mark.parametrize("name", ["add_", "exp_", "relu_", "divide_", "equal_", "masked_fill_"])
 def test_in_place_operations_raise_the_documented_errors(name: str):
-    said = getattr(mt.Tensor, name).__doc__
+    doc = getattr(mt.Tensor, name).__doc__
     leaf = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     rest = {"add_": (1.0,), "divide_": (2.0,), "equal_": (leaf,), "masked_fill_": (leaf > 1, 0.0)}.get(name, ())
-    promised = "ValueError: for a leaf that requires a gradient" in said
+    promised = "ValueError: for a leaf that requires a gradient" in doc
     try:
         getattr(leaf, name)(*rest)
     except ValueError as error:

@@ -102,7 +102,9 @@ def test_an_intended_difference_exists(library: str, program: str):
 
 
 @pytest.mark.parametrize(("library", "program"), sorted(OTHER_ONES))
-def test_other_strides_of_dimensions_of_length_1_exist(library: str, program: str, monkeypatch: pytest.MonkeyPatch):
+def test_each_listed_program_differs_in_strides_of_dimensions_of_length_1(
+    library: str, program: str, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(sys.modules[__name__], "OTHER_ONES", set())
     assert differences(library, program), "the program no longer differs, so remove it from OTHER_ONES"
 

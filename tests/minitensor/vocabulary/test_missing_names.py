@@ -43,7 +43,7 @@ def test_the_error_about_a_name_that_a_module_lacks_gives_the_reason(module: str
     assert str(raised.value) == f"module 'minitensor.{module}' has no attribute '{name}': {NOT_HERE[name]}"
 
 
-def test_the_other_names_of_tutorials_exist():
+def test_the_names_of_tutorials_that_are_not_missing_exist():
     for library in VOCABULARIES:
         for name in RECORD[library]["present"]:
             assert found(library, name) is not None

@@ -137,7 +137,7 @@ def test_autocast_in_one_thread_does_not_affect_another():
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "says"),
+    ("call", "error", "words"),
     [
         (lambda: amp.auto_cast(level="O3"), ValueError, "level must be 'O0' or 'O1', not 'O3'"),
         (lambda: amp.auto_cast(level="O2"), ValueError, "not part of minitensor"),
@@ -162,8 +162,8 @@ def test_autocast_in_one_thread_does_not_affect_another():
         (lambda: torch.amp.GradScaler().load_state_dict([1]), TypeError, "state_dict must be a dict"),
     ],
 )
-def test_wrong_settings_of_autocast_and_scalers_are_refused(call: Any, error: type[Exception], says: str):
-    with pytest.raises(error, match=says):
+def test_wrong_settings_of_autocast_and_scalers_are_refused(call: Any, error: type[Exception], words: str):
+    with pytest.raises(error, match=words):
         call()
 
 

@@ -37,8 +37,8 @@ def test_a_function_names_itself_in_the_error_about_a_wrong_argument(module, nam
             try:
                 function(*given, **named)
             except Exception as error:
-                says = re.match(r"(\w+):", str(error))
-                assert says is None or says[1] in known, f"{name}{given[1:]}, {named}: {error}"
+                named_first = re.match(r"(\w+):", str(error))
+                assert named_first is None or named_first[1] in known, f"{name}{given[1:]}, {named}: {error}"
 
 
 def test_batch_norm_in_pytorch_refuses_a_wrong_number_of_channels_with_pytorchs_message():

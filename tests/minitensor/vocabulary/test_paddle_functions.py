@@ -145,7 +145,7 @@ def test_conv2d_computed_in_blocks_equals_conv2d_of_the_whole_batch(monkeypatch)
         np.testing.assert_allclose(once, parts, rtol=1e-12)
 
 
-def test_views_and_strided_inputs_are_right():
+def test_results_and_gradients_of_views_and_strided_inputs_are_right():
     whole = leaf(8, 6)
     y = F.linear(whole[::2].transpose([1, 0]), leaf(4, 2, seed=1))
     y.sum().backward()

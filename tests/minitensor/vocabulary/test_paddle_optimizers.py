@@ -214,7 +214,7 @@ def test_an_interrupted_step_counts_as_a_write(monkeypatch):
         y.sum().backward()
 
 
-def test_the_step_after_a_warm_up_has_the_rate_that_follows_it_and_not_the_last_rate_of_the_warm_up():
+def test_the_step_after_a_warm_up_has_the_given_rate_and_not_the_last_rate_of_the_warm_up():
     rate = paddle.optimizer.lr.LinearWarmup(0.25, warmup_steps=2, start_lr=0.0, end_lr=1.0)
     rates = [rate()]
     for _ in range(2):

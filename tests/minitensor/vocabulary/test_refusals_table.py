@@ -35,24 +35,24 @@ def test_explain_reports_exactly_the_functions_that_save_less_than_in_pytorch(fu
         pytest.skip("the vocabulary has no such function")
     for write in WRITES:
         record = RECORD[f"{function}, {write}"]
-        said, answers_here = explained(record["program"])
-        refused_there = recorded_outcome(record) == "refused"
-        assert not (refused_there and answers_here) or said, write
-        assert not said or refused_there, write
+        reported, runs_here = explained(record["program"])
+        refused_in_pytorch = recorded_outcome(record) == "refused"
+        assert not (refused_in_pytorch and runs_here) or reported, write
+        assert not reported or refused_in_pytorch, write
 
 
 @pytest.mark.parametrize("question", IN_PLACE)
 def test_explain_reports_exactly_the_recorded_writes_that_pytorch_refuses(question):
-    said, answers_here = explained(RECORDS[question]["program"])
-    refused_there = "error" in RECORDS[question]
-    assert not (refused_there and answers_here) or said
-    assert not said or refused_there
+    reported, runs_here = explained(RECORDS[question]["program"])
+    refused_in_pytorch = "error" in RECORDS[question]
+    assert not (refused_in_pytorch and runs_here) or reported
+    assert not reported or refused_in_pytorch
 
 
 @pytest.mark.parametrize("question", OVERLAPS)
 def test_explain_reports_exactly_the_overlapping_writes_that_pytorch_refuses(question):
-    said, answers_here = explained(RECORDS[question]["program"])
-    assert answers_here and said == ("error" in RECORDS[question])
+    reported, runs_here = explained(RECORDS[question]["program"])
+    assert runs_here and reported == ("error" in RECORDS[question])
 
 
 def test_the_table_lists_every_function_that_only_pytorch_refuses():

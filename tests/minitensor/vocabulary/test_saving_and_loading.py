@@ -361,14 +361,14 @@ def test_the_error_for_a_numpy_file_names_numpys_function(tmp_path):
 def test_the_error_about_an_unsupported_value_names_its_position(library):
     cyclic: list = []
     cyclic.append({"again": cyclic})
-    for value, said in (
+    for value, words in (
         ({"f": [1, len]}, r"the entry \['f'\]\[1\] is a builtin_function_or_method"),
         (cyclic, r"the entry \[0\]\['again'\] contains itself"),
         (np.array([None]), "dtype object"),
         (np.zeros(1, "V2"), "dtype"),
         ({tensor(library, [1.0]): 1}, "a key .* is a tensor"),
     ):
-        with pytest.raises(TypeError, match=said):
+        with pytest.raises(TypeError, match=words):
             library.save(value, io.BytesIO())
     deep: list = []
     for _ in range(100_000):

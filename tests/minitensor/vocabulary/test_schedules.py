@@ -88,19 +88,19 @@ def test_one_cycle_changes_the_momentum_and_refuses_a_step_after_the_last():
 
 def test_a_resumed_multiplicative_schedule_begins_with_the_rate_of_the_optimizer():
     """A schedule that is resumed after 10 million steps must not call its function 10 million times."""
-    asked = []
+    steps = []
 
     def factor(step: int) -> float:
-        asked.append(step)
+        steps.append(step)
         return 0.5
 
     w = torch.nn.Parameter(torch.ones(1))
     sgd = torch.optim.SGD([{"params": [w], "lr": 0.25, "initial_lr": 1.0}])
     schedule = torch.optim.lr_scheduler.MultiplicativeLR(sgd, factor, last_epoch=10**7)
-    assert schedule.get_last_lr() == [0.25] and asked == []  # as in PyTorch 2.13
+    assert schedule.get_last_lr() == [0.25] and steps == []  # as in PyTorch 2.13
     sgd.step()
     schedule.step()
-    assert schedule.get_last_lr() == [0.125] and asked == [10**7 + 2]
+    assert schedule.get_last_lr() == [0.125] and steps == [10**7 + 2]
 
 
 def test_a_step_to_an_infinite_rate_is_refused_and_changes_nothing():

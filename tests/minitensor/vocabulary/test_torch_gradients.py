@@ -117,10 +117,10 @@ def test_the_second_derivative_of_relu_and_leaky_relu_is_0(name, in_place):
 
 def test_unique_has_no_derivative():
     x = torch.tensor([3.0, 1.0, 1.0], requires_grad=True)
-    for dim, name, said in ((None, "Unique2Backward0", "_unique2"), (0, "UniqueDimBackward0", "unique_dim")):
+    for dim, name, missing in ((None, "Unique2Backward0", "_unique2"), (0, "UniqueDimBackward0", "unique_dim")):
         values = x.unique(dim=dim)
         assert values.tolist() == [1.0, 3.0] and type(values.grad_fn).__name__ == name
-        with pytest.raises(NotImplementedError, match=f"the derivative for '{said}' is not implemented"):
+        with pytest.raises(NotImplementedError, match=f"the derivative for '{missing}' is not implemented"):
             values.sum().backward()
     with torch.no_grad():
         assert x.unique().grad_fn is None

@@ -140,7 +140,7 @@ def test_there_are_thousands_of_calls_with_wrong_arguments():
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "words"),
     [
         (lambda: mt.ones([2, 2]).mm("a"), "mm: operand 2 must be a Tensor, a number or an array, not str"),
         (lambda: mt.ones([2]).cast_("a"), "dtype 'a' is not supported"),
@@ -152,8 +152,8 @@ def test_there_are_thousands_of_calls_with_wrong_arguments():
         (lambda: torch.utils.data.SubsetRandomSampler(memoryview(b"a")), "indices must be a sequence of indices"),
     ],
 )
-def test_the_errors_about_wrong_arguments_have_the_expected_text(call, said):
+def test_the_errors_about_wrong_arguments_have_the_expected_text(call, words):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises((TypeError, ValueError), match=said):
+        with pytest.raises((TypeError, ValueError), match=words):
             call()

@@ -144,7 +144,7 @@ templates(
     "A result is counted with more bytes than it has.",
     "storage.nbytes = nbytes = r.nbytes",
     "storage.nbytes = nbytes = r.nbytes + r.itemsize",
-    "memory::test_an_operation_allocates_its_result_and_views_and_writes_allocate_nothing",
+    "memory::test_an_operation_allocates_its_result_but_views_and_writes_allocate_nothing",
 )  # fmt: skip
 templates(
     "other-dtype-not-converted-to-that-of-the-target",

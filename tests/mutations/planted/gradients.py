@@ -27,7 +27,7 @@ walk(
     "The first gradient that arrives at a node is counted but does not raise the peak.",
     "                if now > cpu_meter.peak:\n                    cpu_meter.peak = now\n            return more",
     "            return more",
-    "memory::test_the_peak_of_backward_includes_a_gradient_and_the_incoming_one",
+    "memory::test_the_peak_of_backward_includes_a_gradient_and_the_incoming_gradient",
 )  # fmt: skip
 walk(
     "broadcast-not-summed",

@@ -83,7 +83,7 @@ history(
     "A write through a view does not notify other members that retain their gradient.",
     "        if member is not None and member._history is history:\n            current(member)",
     "        pass",
-    "retained::test_after_a_write_through_a_view_the_base_retains_the_gradient_of_its_new_value",
+    "retained::test_after_a_write_through_a_view_the_base_retains_the_gradient_of_the_new_value_of_the_base",
 )  # fmt: skip
 history(
     "view-of-a-leaf-not-protected",

@@ -99,7 +99,7 @@ changes(
     "A write through a view counts as a write to its whole storage.",
     "        return x._array.nbytes",
     "        return x._storage.nbytes",
-    "memory_events::test_the_bytes_of_a_write_are_those_of_its_elements",
+    "memory_events::test_the_bytes_of_a_write_event_are_those_of_the_written_elements",
 )  # fmt: skip
 changes(
     "saved-numbers-are-tensors",

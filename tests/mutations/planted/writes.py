@@ -156,7 +156,7 @@ mutation(
     "An integer power in place fails after writing half of the elements.",
     "    if a.dtype not in FLOATS and (out is not None or type(a) is not ndarray) and (b < 0).any():",
     "    if False:",
-    "all_or_nothing_values::test_an_error_in_the_middle_of_the_elements_leaves_the_first_ones_unchanged",
+    "all_or_nothing_values::test_an_error_in_the_middle_of_the_elements_leaves_the_first_elements_unchanged",
 )  # fmt: skip
 mutation(
     "minitensor/engine/kernels/elementwise.py",

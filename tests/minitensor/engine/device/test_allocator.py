@@ -67,7 +67,7 @@ def test_torch_rounds_up_to_multiples_of_512_bytes_in_a_shared_segment(nbytes, c
 
 
 @pytest.mark.parametrize(
-    "asked, segment, counted",
+    "requested, segment, counted",
     [
         (10.5, 12, 10.5),  # 1.5 MiB remain and are split off
         (10.9, 12, 10.9),
@@ -81,9 +81,9 @@ def test_torch_rounds_up_to_multiples_of_512_bytes_in_a_shared_segment(nbytes, c
         (381.5, 382, 382),
     ],
 )
-def test_torch_splits_off_the_rest_only_if_it_is_large_enough(asked, segment, counted):
+def test_torch_splits_off_the_rest_only_if_it_is_large_enough(requested, segment, counted):
     allocator = CachingAllocator(GIB, "torch")
-    block = allocator.allocate(math.floor(asked * MIB))
+    block = allocator.allocate(math.floor(requested * MIB))
     assert allocator.reserved == segment * MIB
     assert block.size == allocator.allocated == math.ceil(counted * MIB / 512) * 512
     rest = segment * MIB - block.size

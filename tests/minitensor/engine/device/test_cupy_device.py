@@ -38,7 +38,7 @@ def test_importing_the_package_imports_no_cupy() -> None:
 
 @pytest.mark.usefixtures("unsearched")
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "reason"),
     [
         (ModuleNotFoundError("No module named 'cupy'", name="cupy"), "CuPy is not installed"),
         (ModuleNotFoundError("No module named 'fastrlock'", name="fastrlock"), "CuPy lacks fastrlock"),
@@ -51,7 +51,7 @@ def test_importing_the_package_imports_no_cupy() -> None:
     ids=["no CuPy", "no package that CuPy needs", "no CUDA library", "error without a message"],
 )
 def test_the_first_set_device_explains_why_the_gpu_is_simulated(
-    error: Exception, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: Exception, reason: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Broken:
         def find_spec(self, name: str, *_: Any) -> None:
@@ -61,7 +61,7 @@ def test_the_first_set_device_explains_why_the_gpu_is_simulated(
     monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
     monkeypatch.delitem(sys.modules, "minitensor.engine.device.cuda_arrays", raising=False)
     assert places.set_device("gpu") == "Place(gpu:sim)"
-    assert f"no CUDA device answers ({said}), so 'gpu' is a simulated GPU" in capsys.readouterr().err
+    assert f"no CUDA device answers ({reason}), so 'gpu' is a simulated GPU" in capsys.readouterr().err
     places.set_device("gpu")
     assert capsys.readouterr().err == "", "the message should be printed only once"
 
