@@ -28,7 +28,7 @@ class _Listed(Layer):
         return layers[number]
 
     def append(self, sublayer: Layer) -> _Listed:
-        """Append a layer."""
+        """Append a layer, and return this list."""
         self.add_sublayer(str(len(self)), sublayer)
         return self
 
@@ -85,7 +85,7 @@ class LayerList(_Listed):
         return cls(layers)
 
     def extend(self, sublayers: Iterable[Layer]) -> LayerList:
-        """Append several layers."""
+        """Append several layers, and return this list."""
         for layer in checks.elements(type(self).__name__, "sublayers", sublayers, "layers", Layer):
             self.append(layer)
         return self

@@ -64,12 +64,18 @@ class Layer:
         return result
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Hook:
-        """Call ``hook(layer, inputs)`` before forward; a result other than None replaces the inputs."""
+        """Call ``hook(layer, inputs)`` before forward; a result other than None replaces the inputs.
+
+        To remove the hook, call ``remove()`` of the returned handle.
+        """
         self._pre_hooks.append(Hook(checks.function("register_forward_pre_hook", "hook", hook)))
         return self._pre_hooks[-1]
 
     def register_forward_post_hook(self, hook: Callable[..., Any]) -> Hook:
-        """Call ``hook(layer, inputs, output)`` after forward; a result other than None replaces the output."""
+        """Call ``hook(layer, inputs, output)`` after forward; a result other than None replaces the output.
+
+        To remove the hook, call ``remove()`` of the returned handle.
+        """
         self._post_hooks.append(Hook(checks.function("register_forward_post_hook", "hook", hook)))
         return self._post_hooks[-1]
 
@@ -140,7 +146,7 @@ class Layer:
         return parameter
 
     def add_parameter(self, name: str, parameter: Parameter | None) -> Parameter | None:
-        """Register a parameter as the attribute ``name``. If ``parameter`` is None, the attribute is None."""
+        """Register ``parameter`` (or None) as the attribute ``name``, and return it."""
         checks.text("add_parameter", "name", name)
         if parameter is not None and not isinstance(parameter, Parameter):
             raise TypeError(
@@ -151,7 +157,7 @@ class Layer:
         return parameter
 
     def add_sublayer(self, name: str, sublayer: Layer) -> Layer:
-        """Register a layer under ``name``."""
+        """Register a layer under ``name``, and return it."""
         checks.text("add_sublayer", "name", name)
         if not isinstance(sublayer, Layer):
             raise TypeError(f"add_sublayer: {name!r} must be a Layer, not {type(sublayer).__name__}")
@@ -214,11 +220,11 @@ class Layer:
         return [each for _, each in self.named_buffers(include_sublayers=include_sublayers)]
 
     def train(self) -> Layer:
-        """Set ``training`` to True in this layer and all layers inside it."""
+        """Set ``training`` to True in this layer and all layers inside it, and return this layer."""
         return self._set_training(True)
 
     def eval(self) -> Layer:
-        """Set ``training`` to False in this layer and all layers inside it."""
+        """Set ``training`` to False in this layer and all layers inside it, and return this layer."""
         return self._set_training(False)
 
     def _set_training(self, training: bool) -> Layer:
@@ -227,7 +233,7 @@ class Layer:
         return self
 
     def apply(self, function: Callable[[Layer], Any]) -> Layer:
-        """Call ``function`` with every layer inside this layer, then with this layer itself."""
+        """Call ``function`` with every layer inside this layer, then with this layer itself. Return this layer."""
         checks.function("apply", "function", function)
         for layer in self.children():
             layer.apply(function)
@@ -236,6 +242,8 @@ class Layer:
 
     def to(self, device: Any = None, dtype: Any = None, blocking: Any = None) -> Layer:
         """Convert parameters and buffers that are floats to another dtype. They remain the same objects.
+
+        Without ``dtype``, nothing changes. The result is this layer.
 
         Raises:
             ValueError: if ``device`` is given, or if the dtype is not a floating-point one.
@@ -283,7 +291,7 @@ class Layer:
         return self._full_name
 
     def extra_repr(self) -> str:
-        """Return the text between the parentheses of a printed layer."""
+        """Return the text between the parentheses of a printed layer. Subclasses may define this method."""
         return ""
 
     def __repr__(self) -> str:

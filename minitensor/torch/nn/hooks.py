@@ -145,7 +145,7 @@ class _ForwardHook:
 
 
 def _registered(module: Any, kind: str, hook: Any, prepend: bool) -> RemovableHandle:
-    """Add a hook to the module's hooks of this kind, at the end or before all others."""
+    """Add a hook to the module's hooks of this kind, at the end or before all others. Return its handle."""
     hooks = module.__dict__.setdefault(kind, {})
     others = dict(hooks) if prepend else {}
     handle = add_hook(hooks, hook)

@@ -55,18 +55,18 @@ class _Modules(Module):
             self.append(module)
 
     def append(self, module: Module) -> Any:
-        """Append a module."""
+        """Append a module, and return this list."""
         self.add_module(str(len(self._modules)), module)
         return self
 
     def extend(self, modules: Iterable[Module]) -> Any:
-        """Append several modules."""
+        """Append several modules, and return this list."""
         for module in checks.elements(f"{type(self).__name__}.extend()", "modules", modules, "modules"):
             self.append(module)
         return self
 
     def insert(self, index: int, module: Module) -> Any:
-        """Insert a module before the one at ``index``."""
+        """Insert a module before the one at ``index``, and return this list."""
         checks.instance(f"{type(self).__name__}.insert()", "module", module, Module, "a module")
         every = list(self)
         every.insert(checks.integer(f"{type(self).__name__}.insert()", "index", index), module)
@@ -301,12 +301,12 @@ class ParameterList(Module):
         return str(number % len(self))
 
     def append(self, value: Any) -> ParameterList:
-        """Append a parameter."""
+        """Append a parameter, and return this list."""
         self.register_parameter(str(len(self)), _as_parameter("ParameterList.append()", value))
         return self
 
     def extend(self, values: Any) -> ParameterList:
-        """Append several parameters."""
+        """Append several parameters, and return this list."""
         for value in checks.elements("ParameterList.extend()", "values", values, "tensors"):
             self.append(value)
         return self

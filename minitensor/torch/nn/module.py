@@ -223,7 +223,7 @@ class Module(Hooked):
     # ---------- state ----------
 
     def train(self, mode: bool = True) -> Module:
-        """Set ``training`` to ``mode`` in this module and all submodules. In training, dropout drops elements."""
+        """Set ``training`` to ``mode`` in this module and all submodules, and return this module."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         for module in self.modules():
@@ -231,11 +231,11 @@ class Module(Hooked):
         return self
 
     def eval(self) -> Module:
-        """Set ``training`` to False in this module and all submodules."""
+        """Set ``training`` to False in this module and all submodules, and return this module."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Module:
-        """Set ``requires_grad`` of all parameters."""
+        """Set ``requires_grad`` of all parameters, and return this module."""
         requires_grad = checks.flag("requires_grad_()", "requires_grad", requires_grad)
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
@@ -271,7 +271,7 @@ class Module(Hooked):
         return load_into(self, state_dict, strict, checks.flag("load_state_dict()", "assign", assign))
 
     def apply(self, fn: Callable[[Module], Any]) -> Module:
-        """Call ``fn`` on every submodule and then on this module. ``fn`` is called on children before parents."""
+        """Call ``fn`` on every submodule, children before parents, and then on this module. Return this module."""
         checks.function("apply()", "fn", fn)
         for child in self.children():
             child.apply(fn)
@@ -280,7 +280,7 @@ class Module(Hooked):
 
     def to(self, *args: Any, **kwargs: Any) -> Module:
         """Move parameters, their gradients, and buffers to another device, dtype or memory format. Parameters and
-        buffers remain the same objects.
+        buffers remain the same objects. Return this module.
 
         Only tensors of floats are converted to the dtype: an integer counter remains an integer. Only tensors of four
         dimensions, such as the weights of convolutions, are converted to the memory format.
@@ -299,37 +299,37 @@ class Module(Hooked):
         return self
 
     def double(self) -> Module:
-        """Convert parameters and buffers that are floats to float64."""
+        """Convert parameters and buffers that are floats to float64, and return this module."""
         return self.to(float64)
 
     def float(self) -> Module:
-        """Convert parameters and buffers that are floats to float32."""
+        """Convert parameters and buffers that are floats to float32, and return this module."""
         return self.to(float32)
 
     def half(self) -> Module:
-        """Convert parameters and buffers that are floats to float16."""
+        """Convert parameters and buffers that are floats to float16, and return this module."""
         return self.to(float16)
 
     def bfloat16(self) -> Module:
-        """Convert parameters and buffers that are floats to bfloat16."""
+        """Convert parameters and buffers that are floats to bfloat16, and return this module."""
         return self.to(bfloat16)
 
     def type(self, dst_type: Any) -> Module:
-        """Convert parameters and buffers that are floats to another dtype."""
+        """Convert parameters and buffers that are floats to another dtype, and return this module."""
         return self.to(dtype_of(dst_type))
 
     def cuda(self, device: Any = None) -> Module:
-        """Move the parameters and buffers to the GPU."""
+        """Move the parameters and buffers to the GPU, and return this module."""
         return self.to(as_gpu(device))
 
     def cpu(self) -> Module:
-        """Move the parameters and buffers to the host."""
+        """Move the parameters and buffers to the host, and return this module."""
         return self.to("cpu")
 
     # ---------- as text ----------
 
     def extra_repr(self) -> str:
-        """Return the text that a printed module has between its parentheses. Subclasses may define this method."""
+        """Return the text that a printed module has between its parentheses: "" unless a subclass defines it."""
         return ""
 
     def __repr__(self) -> str:
