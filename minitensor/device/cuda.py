@@ -15,7 +15,7 @@ from minitensor.engine.device.places import cuda_device, current, device_named
 
 
 def _gpu(device: Any = None) -> Any:
-    """Return the GPU ``device``.
+    """Return the GPU ``device``, or the default GPU for None.
 
     Raises:
         ValueError: if there is no such GPU.

@@ -115,7 +115,7 @@ class NewNodes:
         self._late: tuple[weakref.ref[Tensor], Any] | None = None
 
     def late(self, event: events.Event | None = None) -> list[tuple[Node, Any]]:
-        """Return the node that was recorded after the previous event and, if ``event`` is given, before ``event``."""
+        """Return the node that was recorded after the previous event (and before ``event``, if it is given), or []."""
         if self._late is None:
             return []
         (link, where), self._late = self._late, None
@@ -126,7 +126,7 @@ class NewNodes:
         return [(node, where)] if node is not None and _is_operation(node) else []
 
     def on_event(self, event: events.Event, where: Any) -> list[tuple[Node, Any]]:
-        """Return the node that the operation of ``event`` recorded before it emitted the event."""
+        """Return the node that the operation of ``event`` recorded before it emitted the event; [] if there is none."""
         if not isinstance(event, (events.TensorCreated, events.TensorWritten)):
             return []
         x, created = event.tensor, type(event) is events.TensorCreated

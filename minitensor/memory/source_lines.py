@@ -153,7 +153,7 @@ def _writes(called: str, op: str) -> bool:
 
 
 def _receiver(call: ast.Call, names: dict[str, Any]) -> ast.expr | None:
-    """Return the expression ``x`` of ``x.op(...)``, ``module.op(x, ...)`` or ``op(x, ...)``."""
+    """Return the expression ``x`` of ``x.op(...)``, ``module.op(x, ...)`` or ``op(x, ...)``; None if there is none."""
     function = call.func
     if isinstance(function, ast.Attribute) and not _is_module(function.value, names):
         receiver: ast.expr | None = function.value

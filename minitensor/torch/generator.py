@@ -48,7 +48,9 @@ class Generator:
     # ---------- the state ----------
 
     def manual_seed(self, seed: Any) -> Generator:
-        """Restart the sequence with ``seed``. As in PyTorch, only the low 32 of the seed's 64 bits matter.
+        """Restart the sequence with ``seed``, and return this generator.
+
+        As in PyTorch, only the low 32 of the seed's 64 bits matter.
 
         Raises:
             TypeError, RuntimeError: if ``seed`` is not an integer, or needs more than 64 bits.

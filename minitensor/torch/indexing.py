@@ -275,7 +275,7 @@ COPY = NamedOperation("copy_", engine.SET_PART.backward, jvp=engine.SET_PART.jvp
 
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite the tensor with the values of ``src``, which is broadcast to the tensor's shape. The gradient flows to
-    ``src``.
+    ``src``. Return the tensor.
 
     Raises:
         RuntimeError: if the shape of ``src`` cannot be broadcast to that of the tensor, or if the tensor is a leaf that
@@ -292,7 +292,8 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 
 def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Overwrite the slices of the tensor at the positions ``index`` along ``dim`` with the slices of ``source``.
+    """Overwrite the slices of the tensor at the positions ``index`` along ``dim`` with the slices of ``source``, and
+    return the tensor.
 
     Args:
         index: int64, shape [n].

@@ -92,12 +92,14 @@ def lerp(a: Array, b: Array, weight: Array, out: Array | None = None) -> Array:
 
 
 def zero(a: Array, out: Array) -> Array:
-    """Fill ``out`` with 0 or False."""
+    """Fill ``out`` with 0 or False, and return ``out``."""
     np.copyto(out, 0, casting="unsafe")
     return out
 
 
 # ---------- random numbers ----------
+
+# Each function that fills ``out`` also returns ``out``. None of them reads ``a``, the present array of the tensor.
 
 
 def _in_memory_order(array: Array) -> Array:

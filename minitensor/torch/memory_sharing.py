@@ -203,7 +203,7 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
 
 
 def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
-    """Change the shape of the tensor to that of ``the_template``, as :func:`resize_` does.
+    """Change the shape of the tensor to that of ``the_template``, as :func:`resize_` does, and return the tensor.
 
     Raises:
         TypeError: if ``the_template`` is not a tensor.
@@ -216,8 +216,8 @@ def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
 def set_(
     input: Tensor, source: Tensor | None = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
-    """Let the tensor use the storage of ``source``. Nothing is written. Existing views of the tensor keep the old
-    storage.
+    """Let the tensor use the storage of ``source``, and return the tensor. Nothing is written. Existing views of the
+    tensor keep the old storage.
 
     Args:
         source: a tensor of any shape. By default, the tensor becomes empty.

@@ -326,7 +326,7 @@ def write_into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: 
 
 
 def _write_results(op: str, result: Any, out: Any, targets: Any) -> Any:
-    """Write the result into the tensor in ``targets``, or each of several results into its own tensor."""
+    """Write each result into its tensor in ``targets``. Return ``out``; for several results, a tuple of the tensors."""
     if isinstance(result, tuple) != isinstance(out, (tuple, list)):
         raise TypeError(
             f"{op}(): argument 'out' must be {'tuple of Tensors' if isinstance(result, tuple) else 'Tensor'}, not "

@@ -55,7 +55,7 @@ class Spelling:
     grad_name: str | Callable[[Node], str] | None
 
     def found_in(self, namespace: str) -> list[str]:
-        """Return the function's names in ``namespace``, one of the words that :attr:`found` explains."""
+        """Return the function's names in ``namespace``, one of the words that :attr:`found` explains; [] if none."""
         last = "_" if namespace.endswith("_") else ""
         if not (self.row.in_place if last else self.row.normal):
             return []

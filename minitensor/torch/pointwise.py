@@ -172,7 +172,7 @@ def clamp_max_(input: Tensor, max: Any) -> Tensor:
 
 
 def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Overwrite every element with ``callable(element)``, in one write.
+    """Overwrite every element with ``callable(element)``, in one write, and return the tensor.
 
     Raises:
         TypeError: if the tensor requires grad, because the function cannot be recorded, or if ``callable`` is not a

@@ -202,7 +202,7 @@ def text_of(array: np.ndarray, device: str, history: str, shape: tuple[int, ...]
 
 
 def _append(text: str, suffixes: list[str], indent: int) -> str:
-    """Append suffixes such as ``dtype=...`` to the text, on a new line if they do not fit."""
+    """Return the text with suffixes such as ``dtype=...``, on a new line if they do not fit, and a parenthesis."""
     pieces = [text]
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:

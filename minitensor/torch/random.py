@@ -22,7 +22,7 @@ from minitensor.torch.tensor import Tensor, as_torch
 
 
 def manual_seed(seed: int) -> Generator:
-    """Restart the program's random numbers with ``seed``.
+    """Restart the program's random numbers with ``seed``, and return their generator.
 
     Raises:
         TypeError: if ``seed`` is not an integer.

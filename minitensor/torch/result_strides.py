@@ -183,6 +183,8 @@ def register_strides(array: Array) -> Array:
 
 # ---------- rules ----------
 
+# Each rule returns ``result``, or a view or copy of it, in the memory layout that the docstring of the rule describes.
+
 
 def contiguous(result: Array, operands: Sequence[Array]) -> Array:
     """Return ``result``, a copy or a view of it in C order (last index fastest), with the strides of a new tensor."""

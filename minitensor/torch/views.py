@@ -423,7 +423,7 @@ def _reshape(x: Tensor, op: View, array: np.ndarray, saved: tuple[int, ...]) -> 
 
 
 def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Exchange two dimensions of the tensor itself, without writing its memory.
+    """Exchange two dimensions of the tensor itself, without writing its memory, and return the tensor.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -434,7 +434,8 @@ def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def t_(input: Tensor) -> Tensor:
-    """Exchange the rows and columns of the tensor itself, without writing its memory. The shape [n, m] becomes [m, n].
+    """Exchange the rows and columns of the tensor itself, without writing its memory, and return the tensor. The shape
+    [n, m] becomes [m, n].
 
     Raises:
         RuntimeError: if the tensor has more than two dimensions, or is a leaf that requires grad, in grad mode.
@@ -444,7 +445,7 @@ def t_(input: Tensor) -> Tensor:
 
 
 def squeeze_(input: Tensor, dim: Any = None) -> Tensor:
-    """Remove dimensions of length 1 from the tensor itself, without writing its memory.
+    """Remove dimensions of length 1 from the tensor itself, without writing its memory, and return the tensor.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -455,7 +456,7 @@ def squeeze_(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def unsqueeze_(input: Tensor, dim: int) -> Tensor:
-    """Add a dimension of length 1 to the tensor itself, without writing its memory.
+    """Add a dimension of length 1 to the tensor itself, without writing its memory, and return the tensor.
 
     Raises:
         IndexError: if the result has no such dimension.

@@ -61,7 +61,7 @@ class FunctionCtx(PyLayerContext):
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The tensors that forward passed to ``save_for_backward``, with the values that they had then.
+        """The tensors (or None) that forward passed to ``save_for_backward``, with the values that they had then.
 
         Raises:
             RuntimeError: if a saved tensor has been overwritten, or if backward is not running.
