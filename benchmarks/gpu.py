@@ -36,7 +36,7 @@ SIDE = 4096
 #: The shapes of the tensors whose ReLU two articles measure: Paddle's community guide, and the article on PyTorch.
 FEATURES, MATRIX = [1, 64, 512, 512], [10_000, 10_000]
 
-#: The network of the training step: rows of the batch, then the widths of its layers.
+#: The network of the training step: the number of rows of a batch, then the widths of the network's layers.
 BATCH, WIDTHS = 512, (1024, 2048, 2048, 10)
 
 

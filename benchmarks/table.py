@@ -93,7 +93,7 @@ class Ratio:
 
 
 def _over(ours: float, theirs: float) -> float:
-    """Return the ratio of two figures; 0 divided by 0 is 1, because they are equal."""
+    """Return the ratio of two figures; 0 divided by 0 is 1, because the figures are equal."""
     if theirs:
         return ours / theirs
     return float("inf") if ours else 1.0

@@ -2,7 +2,7 @@
 
     python facts/class_deck.py torch      in an environment that has torch
 
-Each answer to a question is a text like its options. A program of a stage runs line by line without a recorder. After
+Each answer is a text like the options of its question. A program of a stage runs line by line without a recorder. After
 each statement the record has the layout of every named tensor, its version, its numbers (if there are few) and the
 first name that shares its storage. Everything runs on a CPU, also the programs for a GPU.
 """

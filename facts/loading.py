@@ -21,7 +21,7 @@ class Halving:
         return self.numbers[i].mul_(0.5)
 
 
-#: Maps the name of a loader of `Halving` to its arguments: it has no worker, or one in a separate process.
+#: Maps the name of a loader of `Halving` to the arguments of the loader, which has no worker or one.
 WORKERS = {
     "no worker": {},
     "one worker by fork": {"num_workers": 1, "multiprocessing_context": "fork"},

@@ -1,7 +1,7 @@
 """The programs of messages.py: mistakes in each library, and the lines to write instead.
 
-They are grouped by library and cause. An entry is the shortest program that raises or warns, and then the lines to
-write instead, one text for each intention. If an entry has no such text, those of the entry before it apply. The
+The programs are grouped by library and cause. An entry is the shortest program that raises or warns, and then the lines
+to write instead, one text for each intention. If an entry has no such text, those of the entry before it apply. The
 entries of `memory` for PyTorch, Paddle and NumPy have none at all, because no program can repair a lack of memory.
 """
 

@@ -8,7 +8,7 @@ functions of ``paddle``, ``paddle.nn.functional`` and ``paddle.linalg`` and the 
 ``NOT_CALLED``) with many combinations of arguments (``WAYS``), in separate processes because some of them crash. For
 each function of ``paddle._C_ops`` that a call reaches, it records the arguments and results that the hook received. The
 module ``saved_table``, which reads the rows, explains their format. If calls with the same kinds of arguments save
-different tensors, they are not recorded, but listed under ``varies``.
+different tensors, these kinds have no row, and are listed under ``varies``.
 """
 
 from __future__ import annotations
@@ -254,8 +254,8 @@ class Learner:
 
     def role(self, x: Any, version: int, before: dict[str, Any], outputs: dict[str, Any]) -> str:
         """Return the role of ``x``, the tensor that the hook has received: "in" or "out" with the path of the argument
-        or result, "copy" with the path of the argument that it is a copy of, or "hidden". If it shares the memory of an
-        overwritten argument, and its shape is another one, the role is "out 0".
+        or result, "copy" with the path of the argument that it is a copy of, or "hidden". If ``x`` shares the memory of
+        an overwritten argument, but has another shape, the role is "out 0".
         """
         written = {path for path, (t, _, _, was, _, _) in before.items() if t._inplace_version() != was}
         at, shape = x.data_ptr(), list(x.shape)

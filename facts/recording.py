@@ -138,7 +138,7 @@ def without_places(text: str) -> str:
 def printed(program: str, names: dict[str, Any]) -> dict[str, Any]:
     """Return the output of the program, the type and text of its error, and its warnings. Leave out empty ones.
 
-    `names` are its initial names. If it raises an error, `line` is the line of the program that raised it.
+    `names` are the program's initial names. If the program raises an error, `line` is the line that raised the error.
     """
     names = {"__name__": "__main__", **names}
     answer: dict[str, Any] = {}

@@ -114,7 +114,7 @@ def opening() -> Names:
 
 
 def meant(program: Sequence[Step]) -> Names | None:
-    """Return the exact numbers of all tensors by name after a program; None if it overwrites the leaf.
+    """Return the exact numbers of all tensors by name after a program; None if the program overwrites the leaf.
 
     Raises:
         NoSense: if the program is not part of the test.

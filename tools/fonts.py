@@ -4,7 +4,7 @@
     python tools/fonts.py plex-sans/package plex-mono/package
 
 The five fonts have the characters of English pages, their code and their pictures, 60 KB in all. The licence reserves
-the name "Plex" for the complete fonts, so these are called "Book Sans" and "Book Mono".
+the name "Plex" for the complete fonts, so the subsets are called "Book Sans" and "Book Mono".
 """
 
 from __future__ import annotations

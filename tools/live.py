@@ -55,7 +55,7 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)  # the date of every file in the wheel, so that
 
 @dataclass(frozen=True)
 class FetchedParts:
-    """Paths of the fetched parts in the cache. If the user has named a local wheel of numpy, it is not in the cache."""
+    """Paths of the fetched parts in the cache. A local wheel of numpy that the user has named is not in the cache."""
 
     modules: Path  # the folder `node_modules`
     editor: Path
@@ -75,7 +75,7 @@ def fetch_parts(numpy: Path | None = None, host: str | None = None) -> FetchedPa
     """Fetch all parts that are not in the cache yet.
 
     Raises:
-        MissingError: if node or npm is missing, if a part cannot be fetched, or if it is not the pinned file.
+        MissingError: if node or npm is missing, or if a part cannot be fetched or is not the pinned file.
     """
     modules = npm.modules()
     entry = _json(modules / "pyodide" / "pyodide-lock.json")["packages"]["numpy"]

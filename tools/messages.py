@@ -4,8 +4,8 @@
     python tools/messages.py --check   list missing translations and stale files, and change nothing
 
 Translators edit a catalogue (`.po`), in which the keys are the English texts. Python reads the JSON file beside it: the
-compiled catalogue, in which the keys are digests of the texts. It lacks texts that only scripts use. The translations
-for the scripts are in another JSON file, `words.json`, which becomes a part of the bundle of the scripts.
+compiled catalogue, in which the keys are digests of the texts. This file lacks texts that only scripts use. The
+translations for the scripts are in another JSON file, `words.json`, which becomes a part of the bundle of the scripts.
 docs/contributing/translation.md describes how to translate.
 """
 
@@ -54,7 +54,7 @@ class Package:
     Attributes:
         name: the name of the package and of its catalogues.
         locale: the folder that contains a folder for each locale.
-        scripts: the folder of its JavaScript; None if it has none with messages.
+        scripts: the folder of JavaScript files with messages; None if the package has none.
         words: the JSON file with the words of the scripts; None without scripts.
         texts: a function that yields the file and the text of each message in data; None if messages are in source.
     """

@@ -38,7 +38,8 @@ def modules() -> Path:
 def link() -> Path:
     """Link `node_modules` of this checkout, where node, eslint and tsc look for packages, to the cache.
 
-    If it is a folder, because a developer has run `npm ci`, it is left unchanged. The path is returned in both cases.
+    A folder `node_modules`, which exists if a developer has run `npm ci`, is left unchanged. In both cases the path is
+    returned.
     """
     place = ROOT / "node_modules"
     if not place.is_dir() or place.is_symlink():
@@ -76,7 +77,8 @@ def call(command: list[str], folder: Path | str, otherwise: str, **environment: 
     """Run a command and return its output.
 
     Raises:
-        MissingError: if it fails. The message has `otherwise` and the first lines of the output without warnings.
+        MissingError: if the command fails. The message has `otherwise`, and the first lines of the output that are no
+            warnings.
     """
     env = {**os.environ, **environment}
     ended = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, errors="replace")

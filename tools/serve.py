@@ -28,8 +28,8 @@ POLICY = {
     "connect-src": "'self'",
     "form-action": "'self'",
 }
-# Pages run Python as WebAssembly in a worker, which this policy permits. Like the other, it does not permit a page to
-# evaluate text as a script.
+# Pages run Python as WebAssembly in a worker, which this policy permits. Neither policy permits a page to evaluate text
+# as a script.
 LIVE_POLICY = {**POLICY, "script-src": "'self' 'wasm-unsafe-eval'", "worker-src": "'self'"}
 LIVE = Path("_static", "live", "live.json")
 NOT_FOUND = "404.html"

@@ -39,9 +39,8 @@ MARKS = {
 OTHER_LANGUAGE = '"language":"'  # the HTML of a page contains this text if a stage or figure is not in English
 WORDS = "words.js"  # a script with the translated texts, to be loaded before the scripts of stages and figures
 
-# Every page gets STYLE, SCRIPT and MARKED. `choose_page_assets` removes the files that Jupyter Book and its extensions
-# add, such as those for buttons that start a kernel on another host or for the state of live widgets, and their inline
-# settings.
+# Every page gets STYLE, SCRIPT and MARKED. `choose_page_assets` removes the inline settings and the files that Jupyter
+# Book and its extensions add, such as files for buttons that start a kernel on another host.
 STYLE = "page.css"
 SCRIPT = "page.js"
 MARKED = "marks.js"  # loads `mark-words.js`, which highlights searched words, on a page opened from search results

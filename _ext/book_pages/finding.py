@@ -3,7 +3,7 @@
 * ``messages.js``: the recorded messages of ``facts/messages.json``, each with its cause from ``book/causes.json``.
 * ``sections.js``: the text of every section of every page, and the terms of the glossary. The text excludes the code of
   cells, the text of pictures, and the menus around the content. Rows of tables are separate from prose, so that the
-  search can count them less, and can show prose as the excerpt of a section unless a row fits the query better.
+  search can give rows less weight, and can show prose as the excerpt of a section unless a row fits the query better.
 
 Both files are scripts that set a variable, because a page that is opened from the disk can load scripts, but no data
 files. ``theme/js/finder`` searches the variables. The book does not use Sphinx's search, because that does not find
@@ -55,7 +55,7 @@ def messages(root: Path, edition: Edition | None = None) -> dict[str, Any]:
 
 
 def _entry(row: error_tables.MessageRow, code: str) -> dict[str, Any]:
-    """Return the entry of a message; ``code`` is the language of the words about it."""
+    """Return the entry of a message; ``code`` is the language of the words about the message."""
     short = error_tables.shortened(row.message.splitlines()[0], LONGEST)
     by = render(error_tables.recorded_from(row), language(code))
     return {"cause": row.cause, "message": row.message, "by": by, "short": short}

@@ -80,8 +80,9 @@ def add_to_context(
 
 
 def used() -> set[tuple[str, str]]:
-    """Return the context and the text of each message in this package's sources. A test compares the catalogues with
-    them.
+    """Return the context and the text of each message in this package's sources.
+
+    A test compares the catalogues with these messages.
     """
     found: set[tuple[str, str]] = set()
     for path in sorted(HERE.glob("*.py")):

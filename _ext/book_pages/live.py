@@ -1,7 +1,7 @@
 """Add Python in the page: copy the files that ``tools/live.py`` has fetched to ``_static/live``.
 
 The environment variable BOOK_LIVE has the path of the folder with these files. The config value ``live`` is True if the
-variable is set. If it is False, no page has a button for Python in the page.
+variable is set. If ``live`` is False, no page has a button for Python in the page.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ BURSTS = 150
 
 @dataclass(frozen=True)
 class Case:
-    """A statement for each library, None if it lacks the operation, and a setup that runs before every burst."""
+    """A statement for each library (None if the library lacks the operation), and a setup to run before each burst."""
 
     name: str
     minitensor: str

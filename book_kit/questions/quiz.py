@@ -188,8 +188,8 @@ def predict(
     or the mistake in it. `answer` is the text of the right option. The cell itself should compute it, for example as
     `str(x.tolist())`. If an option is only code, the answer is compared with the option without its backticks.
 
-    `line` is a line of a stage: when it has run, it proves or refutes the guess. `stage` is the title of this stage. By
-    default it is the next stage on the page. `variant` is the label of one of the stage's programs.
+    `line` is a line of a stage: when this line has run, the stage proves or refutes the guess. `stage` is the title of
+    the stage, by default the next one on the page. `variant` is the label of one of the stage's programs.
 
     `picture` is for a question without a stage. It is a program that creates the tensors of the question. A question
     bank and a hand-out draw the memory after the last line of this program, so the program must not contain the lines

@@ -1,5 +1,5 @@
-"""Stages of programs for PyTorch and Paddle. If the framework is installed, the program runs now; otherwise its record
-is shown.
+"""Stages of programs for PyTorch and Paddle. If the framework is installed, the program runs now; otherwise the record
+of the program is shown.
 
 ``show("../facts/own-programs.json", "a recurrent state", "torch")`` returns the stage. ``explained`` returns the report
 on the program as the command line prints it.

@@ -152,7 +152,7 @@ def rule() -> str:
 
 
 def address(link: str) -> str:
-    """Return the address of a built page for a link to its source, such as "03_views.md#a-part".
+    """Return the address of a built page for a link to the page's source, such as "03_views.md#a-part".
 
     If the page is not in this folder, it has no translation, and the address is that of the English page.
     """
