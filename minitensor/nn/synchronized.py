@@ -26,6 +26,7 @@ class SyncBatchNorm(_BatchNorm):
 
     Raises:
         RuntimeError: in training, before ``distributed.init_parallel_env()``.
+        ValueError: if the input has another shape.
     """
 
     def forward(self, x: Tensor) -> Tensor:

@@ -33,6 +33,7 @@ def save(obj: Any, path: Any, protocol: int = 4) -> None:
         TypeError: if ``obj`` contains anything but tensors and plain values.
         ValueError: if ``obj`` is a layer (save its ``state_dict()``), if ``path`` is not a path or an open file, or if
             ``protocol`` is another number.
+        IsADirectoryError: if ``path`` is a folder.
     """
     if not isinstance(protocol, int) or not 1 < protocol < 5:
         raise ValueError(f"Expected 1<'protocol'<5, but received protocol={shown(protocol)}")

@@ -42,6 +42,7 @@ class autocast(Context):
 
     Raises:
         RuntimeError: if ``device_type`` is another device.
+        ValueError: if ``device_type`` is not text.
         ImportError: if ``dtype`` is bfloat16 and the package ml_dtypes is not installed.
     """
 

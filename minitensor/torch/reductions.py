@@ -448,6 +448,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
     Raises:
         IndexError: if ``input`` has no such dimension.
+        NotImplementedError: if the dtype is not a floating-point one.
     """
     if dtype is not None:
         input = to(input, dtype_of(dtype))

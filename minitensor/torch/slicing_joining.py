@@ -344,6 +344,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
 
     Raises:
         RuntimeError: if a number is negative, or if there are fewer numbers than dimensions.
+        TypeError: if there is no number, or one is not an integer.
     """
     if not sizes:
         raise TypeError('repeat() missing 1 required positional arguments: "repeats"')

@@ -41,6 +41,8 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
 
     Raises:
         IndexError: if ``input`` has no such dimension.
+        RuntimeError: if a dimension is given twice.
+        TypeError: if no dimension is given, or one is not an integer.
     """
     if not dims:
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
@@ -298,6 +300,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
     Raises:
         IndexError: if ``input`` has no such dimension, or if the dimension has length 0.
+        NotImplementedError: if ``input`` holds bools.
         TypeError: if ``input`` is not a tensor.
     """
     need_tensor("median", input)

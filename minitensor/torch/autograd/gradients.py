@@ -80,6 +80,7 @@ def backward(
     Raises:
         RuntimeError: if a saved tensor was overwritten or freed, or there is nothing to differentiate. No gradient has
             changed then.
+        NotImplementedError: if ``create_graph`` is true.
     """
     create_graph = checks.flag("backward()", "create_graph", create_graph)
     retain_graph = False if retain_graph is None else checks.flag("backward()", "retain_graph", retain_graph)
@@ -141,6 +142,7 @@ def backward_of_one(
 
     Raises:
         RuntimeError: if a saved tensor was overwritten or freed. No gradient has changed then.
+        NotImplementedError: if ``create_graph`` is true.
     """
     backward(self, gradient, retain_graph, create_graph, inputs)
 
@@ -169,6 +171,7 @@ def grad(
     Raises:
         RuntimeError: if an input is not a tensor, or if no output depends on an input and ``allow_unused`` is not true.
             If it is true, the gradient of such an input is None, or zeros with ``materialize_grads``.
+        NotImplementedError: if ``is_grads_batched`` is true.
     """
     checks.flag("grad()", "only_inputs", only_inputs)
     checks.flag("grad()", "create_graph", create_graph)

@@ -98,6 +98,7 @@ class Sequential(_Modules):
 
     Raises:
         IndexError: for a position without a module.
+        TypeError: on a call, if a module is None.
     """
 
     def __init__(self, *args: Any) -> None:

@@ -25,6 +25,7 @@ class Embedding(Module):
 
     Raises:
         RuntimeError: if a size is negative.
+        AssertionError: if ``padding_idx`` is not the number of a row.
         IndexError: if an index is not the number of a row.
         TypeError: if the input does not hold integers.
     """
@@ -102,6 +103,7 @@ class MultiheadAttention(Module):
 
         Raises:
             ValueError: if ``need_weights`` is true, because the attention weights are not stored.
+            RuntimeError: if an input does not have three dimensions.
         """
         for position, (name, x) in enumerate((("query", query), ("key", key), ("value", value)), start=1):
             need_tensor("MultiheadAttention", x, position, name)

@@ -169,6 +169,7 @@ def default_collate(batch: list[Any]) -> Any:
 
     Raises:
         TypeError: if a sample has another type.
+        ValueError: if there is no sample.
         RuntimeError: if the shapes differ.
     """
     checks.instance("default_collate()", "batch", batch, Sequence, "a list of samples")
