@@ -167,9 +167,9 @@ def table(found: dict[str, dict[str, float]], watched: dict[str, dict[str, float
     heads = ["now", "devices", "limit", "counters", *(f"over {name}" for name in older), *watched]
     lines = [" " * 22 + "".join(f"{head:>14}" for head in heads)]
     for case in CASES:
-        ours, undevised, bare = (found[name][case.name] * 1e9 for name in ("with", "no devices", "bare"))
+        ours, without_devices, bare = (found[name][case.name] * 1e9 for name in ("with", "no devices", "bare"))
         limit = LIMITS["allocates" if case.name in ALLOCATING else "in place or a view"]
-        line = f"{case.name:22}{ours:14.0f}{ours - undevised:+14.0f}{limit:14}{undevised - bare:+14.0f}"
+        line = f"{case.name:22}{ours:14.0f}{ours - without_devices:+14.0f}{limit:14}{without_devices - bare:+14.0f}"
         line += "".join(f"{ours - found[name][case.name] * 1e9:+14.0f}" for name in older)
         lines.append(line + "".join(f"{each[case.name] * 1e9:14.0f}" for each in watched.values()))
     return "\n".join(lines)

@@ -218,10 +218,10 @@ class Learner:
             path: (x, x.data_ptr(), list(x.shape), x._inplace_version(), tensor_access.copied(x), self.node(x))
             for path, x in saved_table.inputs(given, keywords, self.is_tensor).items()
         }
-        came: list[tuple[Any, int]] = []
+        received: list[tuple[Any, int]] = []
 
         def pack(x: Any) -> Any:
-            came.append((x, x._inplace_version()))
+            received.append((x, x._inplace_version()))
             return x
 
         self.busy = True
@@ -242,7 +242,7 @@ class Learner:
             # `distinct` is False for ``x * x``, because both operands are one tensor.
             distinct = len({entry[1] for entry in before.values()}) == len(before)
             if len(nodes) == 1 and distinct:
-                roles = [self.role(x, version, before, outputs) for x, version in came]
+                roles = [self.role(x, version, before, outputs) for x, version in received]
                 self.rows.append((f"{name} {next(iter(nodes.values()))}", kinds, roles))
             return result
         finally:

@@ -186,7 +186,7 @@ def compiled(catalogue: Catalog) -> bytes:
     return (json.dumps(translations, ensure_ascii=False, indent=0) + "\n").encode()
 
 
-def as_script(package: Package) -> bytes:
+def script_words(package: Package) -> bytes:
     """Return the words of a package's scripts as JSON: for each language, a map from texts to translations."""
     words: dict[str, dict[str, str]] = {}
     for code in LOCALES:
@@ -216,7 +216,7 @@ def outputs() -> Iterator[tuple[Path, bytes]]:
             yield package.catalogue(code), as_po(catalogue)
             yield package.catalogue(code).with_suffix(".json"), compiled(catalogue)
         if package.words is not None:
-            yield ROOT / package.words, as_script(package)
+            yield ROOT / package.words, script_words(package)
 
 
 def faults(package: Package, code: str) -> Iterator[str]:

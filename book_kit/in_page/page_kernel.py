@@ -142,7 +142,7 @@ def explain(asked: dict[str, Any]) -> dict[str, Any]:
         try:
             program = _compile(asked["code"], file)
         except NO_PROGRAM as error:
-            return {"failed": _where(error, file)}
+            return {"failed": _error_with_line(error, file)}
         with Listener() as listener, set_inplace_policy(asked["policy"]):
             try:
                 _execute(program, names())
@@ -174,7 +174,7 @@ def check_answer(asked: dict[str, Any]) -> dict[str, Any]:
         try:
             _execute(_compile(asked["code"], "<your answer>"), given)
         except BaseException as error:
-            return {"error": _where(error, "<your answer>"), "printed": printed.beginning}
+            return {"error": _error_with_line(error, "<your answer>"), "printed": printed.beginning}
     if not reports:
         return {"error": "Nothing was checked: leave the line with `check(...)` as it was.", "printed": ""}
     return {"report": reports[-1].as_data(), "printed": printed.beginning}
@@ -197,7 +197,7 @@ def _execute(program: CodeType, given: dict[str, Any]) -> None:
             awaiting.close()
 
 
-def _where(error: BaseException, file: str) -> str:
+def _error_with_line(error: BaseException, file: str) -> str:
     """Return an error as text, with the line of ``file`` that raised it."""
     line = line_in(error, file) or (error.lineno if isinstance(error, SyntaxError) else None)
     return _describe(error) + (f" (line {line})" if line else "")

@@ -111,16 +111,16 @@ def joined(printed: list[str]) -> str:
     same.pop("", None)
     if len(same) == 1 and len(next(iter(same.values()))) == len(printed):
         (text,) = same
-        return text if len(printed) == 1 else _beside(message("all ranks:"), text)
+        return text if len(printed) == 1 else _labelled(message("all ranks:"), text)
     parts = []
     for text, those in same.items():
         who = plural("rank {ranks}:", "ranks {ranks}:", len(those), ranks=listed(map(str, those)))
-        parts.append(_beside(who, text))
+        parts.append(_labelled(who, text))
     return "\n".join(parts)
 
 
-def _beside(who: Text, text: str) -> str:
-    return f"{said(who)}\n{_indent(text)}" if "\n" in text else f"{said(who)} {text}"
+def _labelled(label: Text, text: str) -> str:
+    return f"{said(label)}\n{_indent(text)}" if "\n" in text else f"{said(label)} {text}"
 
 
 def _indent(text: str) -> str:

@@ -247,11 +247,11 @@ def numbered_differences(facts: Path) -> Iterator[tuple[int, Any]]:
     """Return the groups of differences that ``differences.py`` in the folder ``facts`` lists, with their numbers in the
     appendix.
     """
-    return enumerate(_differences(facts.resolve()).groups(), 1)
+    return enumerate(_differences_module(facts.resolve()).groups(), 1)
 
 
 @functools.cache
-def _differences(facts: Path) -> Any:
+def _differences_module(facts: Path) -> Any:
     specification = importlib.util.spec_from_file_location("differences", facts / "differences.py")
     module = importlib.util.module_from_spec(specification)  # type: ignore[arg-type]  # the file is there
     sys.modules[specification.name] = module  # type: ignore[union-attr]  # the file is there

@@ -118,7 +118,7 @@ class Controls:
             self._box = ipywidgets.VBox([self._lists(), self._output()])
         return self._box
 
-    def _what(self) -> str:
+    def _arguments_text(self) -> str:
         pairs = (message("{name} {value}", name=name, value=str(value)) for name, value in self.chosen.items())
         return said(message("Measured with {arguments}.", arguments=listed(pairs)))
 
@@ -126,14 +126,14 @@ class Controls:
         """Return the output for a page without a kernel: the figure and its arguments."""
         if self.figure is None:
             error = f"{type(self.error).__name__}: {self.error}"
-            return {"text/plain": f"{error}\n{self._what()}", "text/html": f"<p>{html.escape(error)}</p>\n"}
+            return {"text/plain": f"{error}\n{self._arguments_text()}", "text/html": f"<p>{html.escape(error)}</p>\n"}
         shown = self.figure._repr_mimebundle_()
         if self._on_page:
-            return {"text/plain": f"{shown['text/plain']}\n{self._what()}", "text/html": self._buttons()}
+            return {"text/plain": f"{shown['text/plain']}\n{self._arguments_text()}", "text/html": self._buttons()}
         where = said(message("A notebook has lists to choose from, and runs it again."))
-        again = said(sentences([self._what(), where]))
+        again = said(sentences([self._arguments_text(), where]))
         return {
-            "text/plain": f"{shown['text/plain']}\n{self._what()}",
+            "text/plain": f"{shown['text/plain']}\n{self._arguments_text()}",
             "text/html": f"{shown['text/html']}\n<p>{html.escape(again)}</p>\n",
         }
 
