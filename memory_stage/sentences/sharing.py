@@ -178,7 +178,7 @@ def brief_unversioned(done: FinishedStep, fact: Unversioned) -> Text:
     """Describe, as a clause, a write that did not change the version."""
     return message(
         "{subject} writes {cells} of storage {storage}, version unchanged",
-        subject=code(fact.called) if fact.op else "numpy",
+        subject=code(fact.called) if fact.op else message("other code"),
         cells=cells_text(fact.storage, fact.cover),
         storage=fact.storage.id,
     )

@@ -511,7 +511,7 @@ def _wrote_briefly(s, m):
     r"<N> writes <C> of <S> through (?:<N>|the result of `data`), which has its own version counter: "
     r"storage (\d+) stays at version (\d+)",
     r"<N> writes <C> of <S>, version unchanged()()()",
-    r"()numpy writes <C> of <S>, version unchanged()()()",
+    r"()other code writes <C> of <S>, version unchanged()()()",
     r"()Line \d+ writes <C> of <S> from outside, but the version stays ()()(\d+)",
 )
 def _unversioned(s, m):
