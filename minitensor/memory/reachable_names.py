@@ -1,4 +1,4 @@
-"""Track the tensors that share a storage, by weak references, and find the names of tensors that a call can reach."""
+"""Track by weak references which tensors share a storage, and find the names of tensors that a call can reach."""
 
 from __future__ import annotations
 

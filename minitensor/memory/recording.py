@@ -78,7 +78,7 @@ class Recording(engine_events.Subscription):
         return {memory.address: memory.as_event() for memory in known if memory.device == device}
 
     def memory_of(self, storage: Storage) -> TrackedMemory | None:
-        """Return the memory of ``storage``; None if no event of this recording was about ``storage``."""
+        """Return the memory of ``storage``; None if ``storage`` is not registered in this recording."""
         return self._live.get(id(storage))
 
     def __enter__(self) -> Recording:

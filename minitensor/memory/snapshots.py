@@ -35,7 +35,9 @@ SNAPSHOT_VERSION = 1
 
 
 def snapshot() -> dict[str, Any]:
-    """Return devices, live storages with their tensors and the nodes that saved them, and the events of a recording.
+    """Return the devices, the live storages (each with its tensors and with the nodes that saved it), and the events.
+
+    The events are those of the open recording; without a recording there are none.
 
     The result is plain data for ``json.dumps``; ``snapshot.schema.json``, next to this module, describes it. Objects
     that the program has frozen with ``gc.freeze()`` are missing, because the garbage collector does not list them.

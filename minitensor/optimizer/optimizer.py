@@ -127,7 +127,7 @@ class Optimizer:
                 longest[key] = piece, array
         self._rate = self.get_lr()
         # Allocate all memory before the first write, so that nothing is written if memory does not suffice.
-        with np.errstate(all="ignore"):  # inf and nan are valid values
+        with np.errstate(all="ignore"):  # inf and nan are valid values, so numpy does not warn
             gradients = self._gradients(ready)
         for position, parameter, *_ in ready:
             if not self._kept[position] and self.slots:

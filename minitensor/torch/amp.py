@@ -35,7 +35,7 @@ class autocast(Context):
     saves the cast copy for backward.
 
     Args:
-        device_type: "cpu" or "cuda". Each device has another list of the operations whose operands are cast.
+        device_type: "cpu" or "cuda". The two devices have different lists of the operations whose operands are cast.
         dtype: float16 or bfloat16; by default bfloat16 on the CPU, and float16 on CUDA.
         enabled: False to cast nothing in the block, even if it is inside another ``autocast``.
         cache_enabled: False to cast a parameter at every use.

@@ -167,8 +167,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """Return ``data`` as a tensor that shares the memory of ``data`` if possible. The result has the shape of ``data``.
 
     If ``data`` is a tensor that already has the dtype and device, the result is the tensor itself or, if ``data`` has
-    Paddle's methods, an alias on the same storage with the same history. If ``data`` is an array, the result uses
-    its memory. Anything else is copied.
+    Paddle's methods, an alias on the same storage with the same history. If ``data`` is an array of the native byte
+    order, the result uses its memory, unless the dtype or device differs. Anything else is copied.
 
     Raises:
         ValueError, TypeError: as ``torch.tensor`` does, if ``data`` is neither an array nor a tensor.

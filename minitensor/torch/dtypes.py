@@ -75,7 +75,7 @@ SCALAR_NAMES = ByNumpyDType(lambda known: SCALARS[known.name])
 
 
 def dtype_of(given: Any) -> dtype:
-    """Return the element type for a dtype of this package or of Paddle's names, a name, ``float``, ``int`` or ``bool``.
+    """Return the dtype for ``given``: a dtype of torch or Paddle, a text such as "float32", or float, int or bool.
 
     Raises:
         TypeError: if minitensor has no such type.
@@ -167,7 +167,7 @@ class Size(tuple):
 
 
 def _ordinal(given: int | str) -> int:
-    """Return ``given``, which is the number of a GPU as an integer or as text, as an integer.
+    """Return the number of a GPU, given as an integer or as text, as an integer.
 
     Raises:
         RuntimeError: if an integer does not fit into 64 bits, or if a text has more than 18 digits.

@@ -207,7 +207,7 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
 
 
 def same_dtype(op: str, x: Any, source: Any) -> tuple[Any, Any]:
-    """Return ``x``, and ``source`` as a tensor of the dtype of ``x``. A tensor of another dtype is not converted.
+    """Return ``x``, and ``source`` as a tensor of the dtype of ``x``. A tensor of another dtype is refused.
 
     Raises:
         RuntimeError: if ``source`` is a tensor of another dtype.
@@ -293,7 +293,7 @@ def rounded(op: str, mode: Any) -> str:
 
 
 def write_into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: Any) -> Any:
-    """Run the normal operation ``op`` and write its result into ``out``. ``out`` gets the shape of the result.
+    """Run the operation ``op`` and write its result into ``out``. ``out`` gets the shape of the result.
 
     Args:
         redirect: runs an operation by its name.

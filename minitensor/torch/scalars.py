@@ -17,7 +17,7 @@ from minitensor.torch.dtypes import C_NAMES
 
 #: Operations that convert a number to float32 if the tensor holds 16-bit floats. The others round it to 16 bits.
 _IN_FLOAT32 = frozenset(("multiply", "divide", "floor_divide", "trunc_divide", "lerp"))
-#: Operations that refuse a number larger than the largest of the dtype. The others replace such a number by infinity.
+#: Operations that refuse a number larger than the dtype can hold. The others replace such a number by infinity.
 _REFUSING = frozenset(("pow", "lerp"))
 #: The largest float16 number. Every other floating-point dtype can hold it, too.
 _LARGEST_HALF = 65504

@@ -161,7 +161,7 @@ def _activation(name: str, text: str, torch_name: str) -> Callable[..., Tensor]:
         if not checks.flag(f"{name}()", "inplace", inplace):
             out = result_strides.arrange(as_torch(composed(input)), result_strides.like_operands, input)
             return name_grad_fn(out, f"{torch_name}Backward0")
-        unchanged = input if input.stop_gradient else input.clone()  # backward needs the input, which is overwritten
+        unchanged = input if input.stop_gradient else input.clone()  # for backward: the input itself is overwritten
         return input.copy_(as_torch(composed(unchanged)))
 
     function.__name__ = function.__qualname__ = name

@@ -83,7 +83,7 @@ def _register_scale_and_shift(module: Module, shape: Any, weight: bool, bias: bo
 
 
 class _BatchNorm(Module):
-    """Normalize each channel: in training by the mean and variance of the batch, after ``eval()`` by the running ones.
+    """Normalize each channel: in training by the mean and variance of the batch, after ``eval()`` by running averages.
 
     With ``track_running_stats=False``, the mean and variance of the batch are always used.
 

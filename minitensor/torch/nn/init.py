@@ -87,7 +87,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Fill a tensor of any shape with numbers from the normal distribution, limited to the range from ``a`` to ``b``,
+    """Fill a tensor of any shape with numbers from the normal distribution truncated to the range from ``a`` to ``b``,
     and return it.
 
     Raises:

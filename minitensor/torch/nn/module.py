@@ -104,7 +104,7 @@ class Module(Hooked):
         (unsaved.discard if persistent else unsaved.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Register another module under ``name``."""
+        """Register another module, or None, under ``name``."""
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
         _need_name("module", name)

@@ -117,7 +117,7 @@ class _Recurrent(Module):
 
 @checks.with_own_methods
 class RNNCell(_Recurrent):
-    """One step: ``tanh(x @ weight_ih.T + bias_ih + hx @ weight_hh.T + bias_hh)`` (Elman 1990).
+    """One step: ``nonlinearity(x @ weight_ih.T + bias_ih + hx @ weight_hh.T + bias_hh)`` (Elman 1990).
 
     The input has the shape [batch, input_size], and the state ``hx`` (by default zeros) has the shape [batch,
     hidden_size]. Both may lack the batch dimension. ``weight_ih`` has the shape [hidden_size, input_size],

@@ -13,7 +13,10 @@ from minitensor.torch.nn.parts import IncompatibleKeys
 
 
 def _registered(module: Any, prefix: str) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield the full name of each parameter and persistent buffer, and the dict and the key where it is registered."""
+    """Yield the full name of each parameter and persistent buffer, and the dict and the key where it is registered.
+
+    The parameters and buffers of inner layers are included.
+    """
     left_out = module.__dict__.get("_non_persistent_buffers_set", ())
     for home in (module._parameters, module._buffers):
         for name, value in home.items():

@@ -95,8 +95,8 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Move each element by the running mean of its gradient, divided by the root of the running mean of the squared
-    gradient (Kingma and Ba 2015).
+    """Move each element by the learning rate times the running mean of its gradient, divided by the root of the running
+    mean of the squared gradient (Kingma and Ba 2015).
 
     With ``amsgrad`` the divisor never decreases (Reddi, Kale and Kumar 2018).
 
@@ -213,7 +213,8 @@ class AdamW(Adam):
 
 
 class RMSprop(Optimizer):
-    """Move each element by its gradient, divided by the root of the running mean of the squared gradient (Hinton 2012).
+    """Move each element by the learning rate times its gradient, divided by the root of the running mean of the squared
+    gradient (Hinton 2012).
 
     With ``centered`` the divisor is the root of the gradient's running variance. The step optionally has momentum.
 

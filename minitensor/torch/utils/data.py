@@ -1,7 +1,8 @@
 """``torch.utils.data``: data sets, orders of their samples, and batches.
 
-Random orders are the same as in PyTorch. For each, the default generator draws a seed, and a new generator with this
-seed draws the order.
+Random orders are the same as in PyTorch. For a :class:`RandomSampler` without a generator, the default generator draws
+a seed, and a new generator with this seed draws the order. By default, everything else that is random uses the default
+generator itself.
 """
 
 from __future__ import annotations
