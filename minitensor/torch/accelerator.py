@@ -25,7 +25,7 @@ def current_accelerator(check_available: bool = False) -> device | None:
 
 
 def synchronize(device: object = None) -> None:
-    """Wait until the device has finished its work."""
+    """Wait until the GPU has finished its work. ``device`` has no effect."""
     cuda.synchronize()
 
 
