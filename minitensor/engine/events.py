@@ -74,7 +74,8 @@ class TensorWritten(NamedTuple):
     """An in-place operation wrote through ``tensor``; emitted after the storage's version was increased.
 
     Attributes:
-        where: None if it wrote all of the tensor; otherwise the written part, as an array or an advanced index.
+        where: the written part, as an array or an advanced index; None if the operation wrote all of the tensor, or a
+            part that no index into the tensor describes.
     """
 
     tensor: Tensor

@@ -48,7 +48,8 @@ class LossScale:
 
     Attributes:
         scale: the number by which losses are multiplied.
-        growth, interval: the scale is multiplied by ``growth`` after ``interval`` updates in a row without inf and nan.
+        growth, interval: the scale is multiplied by ``growth`` after ``interval`` updates in a row without inf and nan,
+            unless float32 cannot hold the product.
         backoff, patience: the scale is multiplied by ``backoff`` after ``patience`` updates in a row with inf or nan.
         good, bad: the length of the current run of updates without inf and nan, and of the current run with inf or nan.
         found: maps the id of each optimizer whose gradients were unscaled since the last update to True if a gradient

@@ -30,7 +30,7 @@ class Storage:
         version: the number of writes so far.
         savers: weak references to the nodes that saved cells of this storage for backward; some nodes may be dead. None
             if nothing was saved, so that a write need not search.
-        preserving: the versions before and after the latest series of writes under "copy_on_write". Not set before one.
+        preserving: the versions before and after the latest series of writes under "copy_on_write"; unset before it.
     """
 
     __slots__ = ("buffer", "nbytes", "version", "savers", "preserving", "__weakref__")

@@ -109,7 +109,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, stop_gradient: bool = T
         stop_gradient: False makes a leaf that requires a gradient.
 
     Raises:
-        ValueError: if a length is negative, or the dtype cannot hold the number.
+        ValueError: if a length is negative, ``fill_value`` is not one number, or the dtype cannot hold it.
         TypeError: if the shape is not a list of integers, or a tensor cannot have the dtype.
     """
     return _with_stop_gradient(_full("full", shape, fill_value, dtype), stop_gradient)
@@ -204,7 +204,7 @@ def like(op: str, make: Callable[..., Tensor], x: Tensor, dtype: Any, *numbers: 
 
 
 def zeros_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """Return a tensor of zeros in the shape and dtype of ``x``.
+    """Return a tensor of zeros in the shape of ``x``, on its device, in its dtype unless ``dtype`` is given.
 
     Raises:
         TypeError: if ``x`` is not a tensor, or a tensor cannot have the dtype.
@@ -213,7 +213,7 @@ def zeros_like(x: Tensor, dtype: Any = None) -> Tensor:
 
 
 def ones_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """Return a tensor of ones in the shape and dtype of ``x``.
+    """Return a tensor of ones in the shape of ``x``, on its device, in its dtype unless ``dtype`` is given.
 
     Raises:
         TypeError: if ``x`` is not a tensor, or a tensor cannot have the dtype.
@@ -222,7 +222,7 @@ def ones_like(x: Tensor, dtype: Any = None) -> Tensor:
 
 
 def full_like(x: Tensor, fill_value: Any, dtype: Any = None) -> Tensor:
-    """Return a tensor filled with ``fill_value`` in the shape and dtype of ``x``.
+    """Return a tensor of ``fill_value`` in the shape of ``x``, on its device, in its dtype unless ``dtype`` is given.
 
     Raises:
         TypeError: if ``x`` is not a tensor, or a tensor cannot have the dtype.

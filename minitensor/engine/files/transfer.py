@@ -14,6 +14,7 @@ def save_to(op: str, value: Any, target: Any, extension: Extension, keeps_sharin
 
     Raises:
         TypeError: if ``value`` contains anything but tensors and plain Python values.
+        ValueError: if ``value`` contains an integer of over 4,000 digits.
     """
     encoder = Encoder(op, value, extension, keeps_sharing)
     archive.write(target, encoder.arrays, encoder.structure)

@@ -29,7 +29,7 @@ def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
 
     Raises:
         TypeError: if ``x`` is not a tensor of floats.
-        ValueError: with ``inplace``, for a leaf that requires a gradient, in grad mode.
+        ValueError: with ``inplace``, for a leaf that requires a gradient, or a view of one, in grad mode.
     """
     inplace = checks.flag("silu", "inplace", inplace)
     (x,) = floats_of("silu", x=x)
@@ -235,11 +235,13 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
 
     Args:
         x: floats, of any shape; the result has its shape and dtype.
-        training: if False, return a copy of ``x``, as Paddle does, or ``x`` itself if ``p`` is 0 or ``inplace`` true.
+        training: if False, return a copy of ``x``, as Paddle does, or ``x`` itself if ``inplace`` is true. If ``p`` is
+            0, the result is always ``x`` itself.
         inplace: overwrite ``x`` and return it.
 
     Raises:
-        ValueError: if ``p`` is not a probability; with ``inplace``, for a leaf that requires a gradient, in grad mode.
+        ValueError: if ``p`` is not a probability; with ``inplace``, for a leaf that requires a gradient, or a view of
+            one, in grad mode.
         TypeError: if ``x`` is not a tensor of floats, or ``p`` is not a number.
     """
     inplace = checks.flag("dropout", "inplace", inplace)

@@ -35,7 +35,8 @@ class Settings(NamedTuple):
     """How labels are read, and how losses are combined.
 
     Attributes:
-        ignored: the label of rows that the loss ignores; None if there are no such rows, and for probabilities.
+        ignored: the label of rows that the loss ignores; None if labels are probabilities, or if the check of labels
+            has shown that no row is ignored.
         rows: the divisor of a mean: the number of rows that are not ignored, or 1 if all are.
         soft: true if labels are probabilities.
         axis, reduction: as for :func:`cross_entropy`.
@@ -199,8 +200,8 @@ def cross_entropy(
             in the shape of the labels (for soft labels, with length 1 along ``axis``).
 
     Raises:
-        ValueError: if the shapes do not fit.
-        IndexError: if a label is not a class.
+        ValueError: if the shapes do not fit, or if ``reduction`` is unknown.
+        IndexError: if a label is not a class, or if ``input`` does not have that axis.
         TypeError: if the input does not hold floats, or the labels do not hold integers; if soft labels require a
             gradient.
     """

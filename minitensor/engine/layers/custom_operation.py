@@ -77,7 +77,7 @@ def arguments_of(node: Node) -> tuple[Any, ...]:
 def recorded(
     out: np.ndarray, op: Operation, inputs: Sequence[Tensor | None], needed_by: Sequence[Sequence[int]], *arguments: Any
 ) -> Tensor:
-    """Return a tensor of ``out``, with a node if some input requires a gradient.
+    """Return a tensor of ``out``, with a node if some input requires a gradient, in grad mode.
 
     If the inputs have 16-bit floats, ``out`` is in float32 and is rounded to their dtype.
 

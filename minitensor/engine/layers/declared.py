@@ -214,7 +214,7 @@ def _activation(
         raises: further lines under "Raises" for both vocabularies.
         torch_raises: further lines for PyTorch's vocabulary.
     """
-    leaf = "{Error}: if ``inplace`` is true and ``{x}`` is a leaf that {requires}, in grad mode."
+    leaf = "{Error}: if ``inplace`` is true and ``{x}`` is a leaf that {requires}, or a view of one, in grad mode."
     floats = "TypeError: if ``{x}`` is not a tensor of floats."
     kinds = (
         {"floats": [floats], "floats in place": ["TypeError: if ``inplace`` is true and ``{x}`` holds integers."]},

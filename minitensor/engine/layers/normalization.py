@@ -206,7 +206,8 @@ def group_norm(
         weight, bias: one number for each channel.
 
     Raises:
-        ValueError: if the channels cannot be divided into that many groups.
+        ValueError: if the channels cannot be divided into that many groups or have no elements, or if ``weight`` or
+            ``bias`` has another shape.
     """
     num_groups = checks.integer("group_norm", "num_groups", num_groups)
     epsilon = checks.real("group_norm", "epsilon", epsilon)
@@ -237,7 +238,8 @@ def instance_norm(
     Running statistics are not kept: ``running_mean`` and ``running_var`` must be None.
 
     Raises:
-        ValueError: if ``x`` has fewer than three dimensions, or if running statistics are given.
+        ValueError: if ``x`` has fewer than three dimensions, if running statistics are given, if
+            ``use_input_stats`` is false, or if ``weight`` or ``bias`` does not have one number for each channel.
     """
     eps = checks.real("instance_norm", "eps", eps)
     uses_input = checks.flag("instance_norm", "use_input_stats", use_input_stats)

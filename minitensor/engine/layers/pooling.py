@@ -53,7 +53,8 @@ def max_pool2d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0
         A tensor of shape [images, channels, rows, columns].
 
     Raises:
-        ValueError: if no window fits, or if the padding is more than half of the kernel.
+        ValueError: if ``x`` does not have four dimensions, if no window fits, or if the padding is more than half of
+            the kernel.
         TypeError: if ``x`` is not a tensor of floats.
     """
     (x,) = floats_of("max_pool2d", x=x)
@@ -80,7 +81,8 @@ def avg_pool2d(
         A tensor of shape [images, channels, rows, columns].
 
     Raises:
-        ValueError: if no window fits, or if the padding is more than half of the kernel.
+        ValueError: if ``x`` does not have four dimensions, if no window fits, or if the padding is more than half of
+            the kernel.
         TypeError: if ``x`` is not a tensor of floats.
     """
     exclusive = checks.flag("avg_pool2d", "exclusive", exclusive)

@@ -10,7 +10,7 @@ def walk(root: Any, prefix: str, memo: set[Any] | None = None, once: bool = True
     """Yield ``root`` and every layer inside it, each once, as pairs of path and layer: ``("block.fc", layer)``.
 
     Args:
-        memo: layers that are not yielded; those that are yielded are added to it.
+        memo: layers that are not yielded if ``once`` is true. Layers that are yielded are added to it.
         once: False to yield a layer under each of its paths.
     """
     pending, seen = [(prefix, root)], set()

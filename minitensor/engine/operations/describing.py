@@ -131,7 +131,7 @@ def _errors(row: Row, in_place: bool, target: str, refuses: list[str], wording: 
         found.append("IndexError: for an index out of range.")
     if in_place:
         if row.rules_in_place:
-            found.append(f"{wording.shape}: for a leaf that requires a gradient, in grad mode.")
+            found.append(f"{wording.shape}: for a leaf that requires a gradient, or a view of one, in grad mode.")
         if {row.target, *row.marks} & {*row.saved_in_place}:
             found.append(f'{wording.shape}: under the policy "2.5", if backward needs the overwritten values.')
         if row.floats or (len(row.promote) > 1 and not row.same_dtype):

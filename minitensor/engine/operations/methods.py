@@ -65,15 +65,16 @@ def comparison_method(
 ) -> Callable[..., Any]:
     """Return the method of ``kind`` for a comparison operator.
 
-    If the other operand is one of the types ``operands``, the method calls ``function``. If it is a number, the
-    method calls ``ufunc``, and the number may lie outside the range of the tensor's dtype.
+    If the other operand is a number, which may lie outside the range of the tensor's dtype, the method calls ``ufunc``.
+    If that operand has one of the types ``operands``, the method calls ``function``. For all other types, the method
+    returns NotImplemented.
     """
 
     def compare(x: Tensor, y: Any) -> Any:
         if isinstance(y, NUMBERS):
             if isinstance(y, int) and not -LARGEST <= y < LARGEST:
                 y = math.inf if y > 0 else -math.inf  # too large for numpy; infinity compares in the same way
-            if x._array.dtype in HALVES:  # numpy does not round a Python number to them
+            if x._array.dtype in HALVES:  # numpy may compare with the unrounded number
                 y = converted(np.asarray(y, np.float64), x._array.dtype)[()]  # a scalar has no device
             result = ufunc(x._array, y)
             return kind._made(as_array(result), name, (x,))

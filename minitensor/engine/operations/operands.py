@@ -105,7 +105,7 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
 
 
 def _tensors_or_numbers(op: str, given: tuple[Any, ...], partners: list[np.dtype]) -> list[Any]:
-    """Convert arrays and lists to tensors on the device of the first tensor among ``given``; keep numbers."""
+    """Convert arrays and lists to tensors on the device of the first tensor, or the current device; keep numbers."""
     first = next((value for value in given if isinstance(value, Tensor)), None)
     with using(current.gpu if first is None else gpu_of(first._array)):
         return [_tensor_or_number(op, i, value, partners) for i, value in enumerate(given)]
@@ -194,7 +194,7 @@ def cast(x: Tensor, dtype: np.dtype) -> Tensor:
 
 
 def is_wide(x: Tensor, dtype: np.dtype) -> bool:
-    """True if ``dtype`` has 16 bits and ``x`` is a float32 constant, which then remains float32 beside its tensors."""
+    """True if ``dtype`` has 16 bits and ``x`` is a float32 constant, which then is not converted."""
     return dtype in HALVES and x._storage is CONSTANT and x._array.dtype == np.float32
 
 

@@ -47,7 +47,7 @@ def copy_of(a: np.ndarray) -> Saved:
 
 
 def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *nodes: Node | None) -> Saved:
-    """Save ``b``, an operand on the storage of ``x``, which ``op`` is about to overwrite. It is copied only if needed.
+    """Save ``b``, an operand on the storage of ``x``, which ``op`` is about to write; copy ``b`` only if needed.
 
     Args:
         own: the saved copy of ``x``, if the rules also need ``x``; otherwise None.

@@ -234,7 +234,7 @@ def _divide(
 
 
 def add(patch: Patch, groups: list[SaveGroup]) -> None:
-    """Add ``patch`` to ``groups``. If a group has many patches, join it with small patches that all groups have."""
+    """Add ``patch`` to ``groups``. If a group has many patches, join ``patch`` with small ones that all groups have."""
     small: list[Patch] = []
     if patch.holders and any(len(group.patches) >= MANY for group in groups):
         shared = set.intersection(*({id(each) for each in group.patches} for group in groups))

@@ -79,7 +79,7 @@ def write_failed(storage: Storage, error: BaseException) -> None:
 def raise_unless_written(
     error: BaseException, explain: Callable[..., Exception], op: str, x: Tensor, arrays: tuple[np.ndarray, ...]
 ) -> None:
-    """Raise an error that explains ``error`` (interrupts are raised unchanged), unless ``x`` was written completely.
+    """Raise ``error``, or an error that explains it, unless ``x`` was written completely.
 
     numpy raises errors about inf and nan after it has written. These are valid values, so the function then returns.
     """
@@ -196,7 +196,7 @@ def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[
 def before_write_of_part(
     storage: Storage, array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]], own: Saved | None = None
 ) -> Plan:
-    """Call :func:`before_write` for the part of ``array`` that ``part()`` returns: a view, and an index into it."""
+    """Return the plan of a write to the part of ``array`` that ``part()`` returns: a view, and an index into that."""
     try:
         shown, index = part()
     except (ValueError, IndexError, TypeError):
@@ -205,7 +205,7 @@ def before_write_of_part(
 
 
 def index_written(array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]]) -> Any:
-    """Return a tuple, the advanced index that selects the written part of ``array``; None if this part is a view."""
+    """Return the index (a tuple) of the written part of ``array``; None if ``part()`` returns an index into a view."""
     shown, index = part()
     if shown is not array:
         return None

@@ -142,7 +142,7 @@ _copying: weakref.WeakSet[Storage] = weakref.WeakSet()
 
 
 def _copy_from_now(storage: Storage) -> None:
-    """If the check is on, copy all tensors that were saved from the shared ``storage``, or will be."""
+    """If the check is on, copy all tensors that are or will be saved from ``storage``, unless it is on a GPU."""
     if checking.on and gpu_of(storage.buffer) is None:
         # Replace the list even if it is a CopyingSavers: a tensor saved while the storage was not shared has no copy.
         storage.savers = CopyingSavers(storage)

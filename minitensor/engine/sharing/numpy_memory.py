@@ -98,7 +98,7 @@ def _begin(shared: _Shared) -> int:
 
 
 def entry_of(storage: Storage) -> _Shared:
-    """Return the entry of ``storage``, which is about to be shared."""
+    """Return the entry of ``storage``, which is about to be shared; create it if there is none."""
     shared = _by_id.get(id(storage))
     if shared is None:
         shared = _by_id[id(storage)] = _Shared(storage)
@@ -214,7 +214,7 @@ def borrow(op: str, array: np.ndarray) -> Tensor:
         storage.nbytes = 0  # not counted, because the engine does not own the memory
         storage.version = 0
         storage.savers = None
-        entry_of(storage).for_good = True  # the owner of the array keeps the memory alive
+        entry_of(storage).for_good = True  # other code uses the memory through `array`, not through a window
     writeable = array.flags.writeable and not overlaps_itself(array)
     tensor = Tensor._alias(Window.on(array, writeable, storage.buffer).array(), storage)
     if is_new:
@@ -231,8 +231,8 @@ def _storage_at(op: str, array: np.ndarray) -> Storage | None:
     """Return the shared storage that has the memory of ``array``; None if there is none.
 
     Raises:
-        ValueError: if a storage has only a part of the memory, or has another dtype, because its version would not
-            count all writes.
+        ValueError: if a storage has only a part of the memory, so that its version would not count all writes; or if a
+            storage has another dtype.
     """
     if array.size == 0:
         return None
@@ -273,7 +273,7 @@ def _around(array: np.ndarray) -> np.ndarray:
 
 
 def _owned_range(array: np.ndarray) -> tuple[int, int]:
-    """Return the address range of all memory of the owner of ``array``; that of ``array`` if the owner's is unknown."""
+    """Return the address range of all memory of the owner of ``array``; if unknown, that of the outermost base."""
     owner, base = array, array.base
     while base is not None:
         if isinstance(base, np.ndarray):

@@ -1,7 +1,7 @@
 """Logic on truth values, and on the bits of integers.
 
 A number is true unless it is 0. In place, truth values are stored in the dtype of x, and the gradient of x is 0.
-Bitwise operations work on integers and bools, and have no gradients.
+Bitwise operations work on integers and bools, and shifts on integers. None of them has a gradient.
 """
 
 import numpy as np

@@ -108,7 +108,7 @@ class Row:
 
     @property
     def saved_in_place(self) -> tuple[str, ...]:
-        """The values that the in-place operation saves: marks instead of operands, if marks suffice."""
+        """The names of the values that the in-place operation saves: marks instead of operands, if marks suffice."""
         if self.not_differentiable:
             return ()
         direct = frozenset().union(*(names_in(rule) for rule in self.rules.values()))

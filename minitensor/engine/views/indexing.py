@@ -55,8 +55,8 @@ from minitensor.engine.views.parts import INDEX
 def _plain(index: Any, array: np.ndarray) -> tuple[Any, bool]:
     """Return an index into ``array`` for numpy, and a bool: True for an advanced index.
 
-    A tensor with one integer and no dimensions becomes an int. Other tensors, and lists, become new arrays on the
-    device of ``array``.
+    A tensor with one integer and no dimensions becomes an int. Other tensors, lists and arrays become new arrays on
+    the device of ``array``.
     """
     if type(index) is int and -sys.maxsize <= index <= sys.maxsize:
         return (index,), False
@@ -219,7 +219,8 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
 
     Raises:
         IndexError, TypeError: as :func:`getitem` does.
-        ValueError: if ``value`` does not fit, or if ``x`` is a leaf that requires a gradient, in grad mode.
+        ValueError: if ``value`` does not fit, or if ``x`` is a leaf that requires a gradient, or a view of one, in grad
+            mode.
         RuntimeError: if ``x`` is read-only, or if its elements share memory.
     """
     store_at(x, index, value, "setitem")
@@ -232,8 +233,9 @@ def copy_(x: Tensor, other: Any, blocking: bool = True) -> Tensor:
 
     Raises:
         ValueError: if ``other`` cannot be broadcast to the shape of ``x``; if ``x`` is a leaf that requires a gradient,
-            in grad mode.
+            or a view of one, in grad mode.
         TypeError: if ``other`` is not a tensor, array, list or number.
+        RuntimeError: if ``x`` is read-only, or if its elements share memory.
     """
     if isinstance(other, Tensor) and isinstance(x, Tensor):
         other = move_to(other, gpu_of(x._array))
@@ -243,7 +245,8 @@ def copy_(x: Tensor, other: Any, blocking: bool = True) -> Tensor:
 
 def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
     """Write ``value`` into ``x`` at ``index``; ``op`` is the name that errors and events show."""
-    # Convert the value first: code of the program that runs for it, such as `__array__`, may give `x` another memory.
+    # Convert the value first: this may call a method of the program, such as `__array__`, which may move `x` to another
+    # storage.
     _, y = as_operands_in_place(op, 0, x, storable_number(op, value, x._array.dtype))
     plain, advanced, target, pick = _select(op, x, index)
     both = x._array, y._array

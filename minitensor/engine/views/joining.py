@@ -1,4 +1,4 @@
-"""Join, split and repeat tensors.
+"""Join, split and repeat tensors, and convert their dtype.
 
 As in Paddle, ``split``, ``chunk``, ``expand`` and ``broadcast_to`` return copies. In PyTorch's vocabulary, they return
 views.

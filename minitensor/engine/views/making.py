@@ -37,7 +37,7 @@ _blank = blanks(Tensor)
 
 
 def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] | None = ()) -> Tensor:
-    """Return a tensor on the storage of ``x`` with the layout of ``array``, recorded as ``op``.
+    """Return a view of ``x`` with the layout of ``array``; record it as ``op`` if ``x`` requires a gradient.
 
     ``saved`` is the state that the operation's backward and jvp need; None means the shape of ``array``.
     """
@@ -89,9 +89,10 @@ def refuse_leaf(x: Tensor, op: Reshaping) -> None:
 
 
 def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...] = ()) -> Tensor:
-    """Replace the layout of ``x`` by that of ``array``, a view of the same elements, and record this as ``op``.
+    """Replace the layout of ``x`` by that of ``array``, a view of the same elements, and return ``x``.
 
-    Nothing is written.
+    Nothing is written. If ``x`` requires a gradient, the change is recorded as ``op``, also under ``no_grad``; but a
+    leaf remains a leaf.
 
     Args:
         saved: the arguments of ``op.forward`` after the array.

@@ -1,6 +1,6 @@
-"""Change the shape of a tensor and keep its elements in order: reshape, view, squeeze, unsqueeze and flatten.
+"""Change the shape of a tensor and keep its elements in order.
 
-Their in-place variants write nothing. Functions that change the order are in
+The in-place functions write nothing. Functions that change the order are in
 :mod:`minitensor.engine.views.transposing`.
 """
 
@@ -122,12 +122,13 @@ def view(x: Tensor, shape_or_dtype: Any, *more: Any, name: str | None = None) ->
     Args:
         shape_or_dtype: integers, of which one may be -1 and is then computed; or a dtype, as in ``x.view("int32")``. A
             view of another dtype requires no gradient. Its last dimension has another length if its elements have
-            another size.
+            another size. If ``x`` has this dtype, the result is ``x`` itself.
 
     Raises:
         ValueError: if the view needs a copy, if the elements do not fill the shape, or if the bytes do not divide into
             elements of the dtype.
-        TypeError: if ``shape_or_dtype`` is neither a list of integers nor a dtype, or if ``x`` is not a tensor.
+        TypeError: if ``shape_or_dtype`` is neither a list of integers nor a dtype; if it is bool and ``x`` has another
+            dtype; if ``x`` is not a tensor.
     """
     need_tensor("view", x)
     if not more and isinstance(shape_or_dtype, (str, DType, type, np.dtype)):
@@ -153,7 +154,7 @@ def reshape_(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
 
     Raises:
         ValueError: if the elements do not fill ``shape``; if the shape needs a copy, because reshaping in place never
-            changes the storage; for a leaf that requires a gradient, in grad mode.
+            changes the storage; for a leaf that requires a gradient, or a view of one, in grad mode.
         TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
     """
     need_tensor("reshape_", x)
@@ -196,7 +197,7 @@ def squeeze_(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
 
     Raises:
         IndexError: if ``x`` does not have that axis.
-        ValueError: for a leaf that requires a gradient, in grad mode.
+        ValueError: for a leaf that requires a gradient, or a view of one, in grad mode.
         TypeError: if ``x`` is not a tensor.
     """
     return _reshape_in_place(x, _squeeze_shape("squeeze_", x, axis), SQUEEZE_)
@@ -211,7 +212,7 @@ def _unsqueeze_shape(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
 
 
 def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
-    """Return a view with a dimension of length 1 inserted at ``axis``.
+    """Return a view with a dimension of length 1 inserted at ``axis``; for a list of axes, one after the other.
 
     Raises:
         IndexError: if the result does not have that axis.
@@ -225,11 +226,11 @@ def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
 
 
 def unsqueeze_(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
-    """Insert a dimension of length 1 into ``x`` at ``axis``, in place. Nothing is written.
+    """Insert a dimension of length 1 into ``x`` at ``axis`` (for a list, one after the other). Nothing is written.
 
     Raises:
         IndexError: if the result does not have that axis.
-        ValueError: for a leaf that requires a gradient, in grad mode.
+        ValueError: for a leaf that requires a gradient, or a view of one, in grad mode.
         TypeError: if ``x`` is not a tensor.
     """
     return _reshape_in_place(x, _unsqueeze_shape("unsqueeze_", x, axis), UNSQUEEZE_)
@@ -262,7 +263,7 @@ def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | No
 
     Raises:
         ValueError: if ``start_axis`` comes after ``stop_axis``; if the shape needs a copy; for a leaf that requires a
-            gradient, in grad mode.
+            gradient, or a view of one, in grad mode.
         IndexError: if ``x`` does not have that axis.
         TypeError: if ``x`` is not a tensor.
     """

@@ -46,7 +46,8 @@ def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = N
 
     Raises:
         IndexError: if ``x`` does not have that axis.
-        ValueError: for a leaf that requires a gradient, in grad mode.
+        ValueError: for a leaf that requires a gradient, or a view of one, in grad mode; without
+            ``axis``, if flattening ``x`` needs a copy.
         TypeError: for a tensor of bools, or if ``x`` is not a tensor.
     """
     return _scan("cumsum_", x, axis, dtype)
@@ -62,7 +63,8 @@ def cumprod_(x: Tensor, dim: Any = None, dtype: Any = None, name: str | None = N
 
     Raises:
         IndexError: if ``x`` does not have that dimension.
-        ValueError: for a leaf that requires a gradient, in grad mode.
+        ValueError: for a leaf that requires a gradient, or a view of one, in grad mode; without
+            ``dim``, if flattening ``x`` needs a copy.
         TypeError: for a tensor of bools, or if ``x`` is not a tensor.
     """
     return _scan("cumprod_", x, dim, dtype)

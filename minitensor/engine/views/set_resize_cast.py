@@ -1,4 +1,4 @@
-"""In-place functions that replace a tensor's storage, dtype or size; also ``apply_`` and ``requires_grad_``.
+"""In-place functions that replace a tensor's storage, dtype or size; also ``apply``, ``apply_`` and ``requires_grad_``.
 
 ``cast_`` changes the dtype of a tensor, ``resize_`` the number of elements, ``set_`` the storage. The tensor object
 stays the same, so every variable that refers to it shows the change. Other tensors keep their data: views and detached
@@ -129,6 +129,7 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
 
     Raises:
         RuntimeError: if ``x`` requires a gradient, because removed or added elements would have none; or is read-only.
+        ValueError: if a length is negative.
         TypeError: if ``shape`` is not a list of integers, if ``fill_zero`` is not a bool, or if ``x`` is not a tensor.
     """
     need_tensor("resize_", x)

@@ -67,7 +67,8 @@ def transpose_(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
     """Reorder the dimensions of ``x`` in place. Nothing is moved or written.
 
     Raises:
-        ValueError: if ``perm`` does not list each dimension once; for a leaf that requires a gradient, in grad mode.
+        ValueError: if ``perm`` does not list each dimension once; for a leaf that requires a gradient, or a view of
+            one, in grad mode.
         IndexError: if ``x`` does not have that dimension.
         TypeError: if ``perm`` is not a list of integers, or ``x`` is not a tensor.
     """
@@ -98,7 +99,8 @@ def t_(input: Tensor, name: str | None = None) -> Tensor:
     """Exchange rows and columns of a matrix in place. Nothing is written.
 
     Raises:
-        ValueError: if there are more than two dimensions; for a leaf that requires a gradient, in grad mode.
+        ValueError: if there are more than two dimensions; for a leaf that requires a gradient, or a view of one, in
+            grad mode.
         TypeError: if ``input`` is not a tensor.
     """
     axes = _axes_of_t("t_", input)

@@ -41,7 +41,10 @@ def _add_at(g: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
 
 
 def fitted_to(taken_g: Tensor, shape: Shape, broadcast: bool) -> Tensor:
-    """Return the gradient of values of ``shape``: ``taken_g``, extended by 0 for values beyond the index's shape."""
+    """Return the gradient of values of ``shape``: ``taken_g``, extended by 0 for values beyond the index's shape.
+
+    If the values were broadcast, return ``taken_g`` unchanged; the engine sums it to ``shape``.
+    """
     have = taken_g._array.shape
     if broadcast or len(have) != len(shape) or math.prod(shape) == 1 or have == shape:
         return taken_g

@@ -28,7 +28,10 @@ Shape = tuple[int, ...]
 
 
 def fitted_to(taken_g: Array, shape: Shape, broadcast: bool) -> Array:
-    """Return the gradient of values of ``shape``: ``taken_g`` for values that have an index, and 0 for others."""
+    """Return the gradient of values of ``shape``: ``taken_g``, extended by 0 for values beyond the index's shape.
+
+    If the values were broadcast, return ``taken_g`` unchanged; the engine sums it to ``shape``.
+    """
     if broadcast or taken_g.ndim != len(shape) or np.prod(shape) == 1 or taken_g.shape == shape:
         return taken_g
     whole = np.zeros(shape, taken_g.dtype, like=taken_g)
