@@ -16,7 +16,7 @@ from memory_stage.model.journal import Journal
 from memory_stage.trace import cells
 from memory_stage.trace.cells import Raster
 
-SAMPLES = 40_000  # the largest number of cells in all rasters of a recording; later events have no raster
+SAMPLES = 40_000  # the most sample cells in all rasters of a recording together; then events get no raster
 
 
 class Storages:
@@ -96,7 +96,7 @@ class Storages:
         return entry
 
     def _add_counter(self, storage: Storage, below: StorageEntry) -> StorageEntry:
-        """Add an entry for a version counter over the memory of ``below``. The trace does not show it as a storage."""
+        """Add an entry for a separate version counter of the memory of ``below``. The trace does not show it."""
         version = self._engine.block(storage).version
         entry = StorageEntry(below.id, below.length, below.nbytes, version, below.event, below.step, over=below.root)
         entry.seen_by_tensor = True
@@ -150,7 +150,7 @@ class Storages:
                 entry.event["values"][index] = text
 
     def _show_raster(self, entry: StorageEntry, storage: Storage, layout: dict[str, Any]) -> None:
-        """Choose sample cells of a large storage, in the arrangement of the first tensor that covers all of it."""
+        """Choose sample cells of a large storage by the shape of the first tensor that covers it."""
         if entry.length <= cells.LARGEST_IN_NUMBERS or entry.raster is not None:
             return
         entry.raster = Raster.of_layout(layout["shape"], layout["strides"], layout["offset"], entry.length)
@@ -193,7 +193,7 @@ CPU = "cpu"
 
 
 class Meters:
-    """Counters in bytes since :meth:`begin`. They do not reset the peak that the program can read.
+    """Count allocated bytes and their peak since :meth:`begin`, without resetting the peak that the program can read.
 
     Attributes:
         start: the bytes that were allocated in host memory at the beginning.
@@ -218,7 +218,7 @@ class Meters:
             self._registered.append(gpu)
             self._others[id(gpu)] = self._others.get(id(gpu), 0) + gpu.counters().allocated
         if self._gpu is None and self._registered:
-            # An allocator may release reserved bytes before the program makes a tensor.
+            # Choose a GPU before a storage is registered, because its allocator may release reserved bytes earlier.
             self._gpu = self._registered[-1]
         if self._gpu is not None:
             self._gpu_peak = self._allocated_on(self._gpu)
@@ -239,7 +239,7 @@ class Meters:
         return gpu.name
 
     def add_existing(self, gpu: GpuMeter, counted: int) -> None:
-        """Count a storage that the trace shows and that was on ``gpu`` before the first step."""
+        """Subtract a storage that the trace shows from the bytes on ``gpu`` that it does not show."""
         self._others[id(gpu)] = self._others.get(id(gpu), 0) - counted
 
     def free_other(self, gpu: GpuMeter, counted: int) -> None:

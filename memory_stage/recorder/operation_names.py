@@ -1,7 +1,7 @@
 """Find the names by which a program calls operations: ``x.T`` and ``reshape``, not ``permute`` and ``view``.
 
-Sentences use the name in the program's text if the program's vocabulary (Paddle's or PyTorch's) has that name and the
-expression is exactly this operation. Otherwise they use the name in the engine's event, translated into the vocabulary.
+The sentence of a step uses the name in the program's text if the program's vocabulary (Paddle's or PyTorch's) has it
+and the expression runs only this operation. Otherwise it uses the name in the engine's event, in that vocabulary.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ProgramCall(NamedTuple):
 
     Attributes:
         frame: the innermost frame of the program.
-        otherwise: True if the vocabulary of the program has other names than the events.
+        otherwise: True if the program's vocabulary may name operations differently than the engine's events do.
         x: one of the tensors of the operation.
     """
 
@@ -51,7 +51,7 @@ class OperationNaming:
         self._found: dict[tuple[CodeType, int], tuple[str, ...]] = {}
 
     def call_site(self, frame: FrameType | None, tensors: Sequence[Any]) -> ProgramCall:
-        """Return the call of an operation on ``tensors``, whose event is emitted in ``frame``."""
+        """Return the program's call of the operation on ``tensors`` whose event the engine emits in ``frame``."""
         operands = [each for each in tensors if self.engine.is_tensor(each)]
         x = next((each for each in operands if self.engine.has_other_names(each)), None)
         otherwise = x is not None
@@ -123,7 +123,7 @@ def _position(node: Any) -> tuple[int, int, int, int]:
 
 
 def _text(node: ast.AST) -> str:
-    """Return the name of a call, or the text of an index or attribute, shortened if it is long; else ""."""
+    """Return the name of a called function, or the text of ``x[0]`` or ``x.T``, shortened if long; "" for others."""
     if isinstance(node, ast.Call):
         return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if not isinstance(node, (ast.Attribute, ast.Subscript)):
@@ -135,7 +135,7 @@ def _text(node: ast.AST) -> str:
 
 
 def settle(facts: Sequence[Any]) -> None:
-    """Name the operations of a finished step by the program's text, where each expression is exactly one operation."""
+    """Name operations of a finished step by the text of an expression that ran one operation, once or repeatedly."""
     by_place: dict[Place, list[Operated]] = {}
     for fact in facts:
         if isinstance(fact, Operated) and fact.at is not None:

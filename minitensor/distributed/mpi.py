@@ -16,8 +16,8 @@ from minitensor.engine.device.arrays import gpu_of
 
 Array = Any
 
-#: Times in seconds: how long a rank polls without a pause; how long it sleeps between later polls; and how long it
-#: waits at most, after its timeout, for the messages of other waiting ranks (or a quarter of the timeout if longer).
+#: Times in seconds: how long a rank polls without a pause; how long it sleeps between later polls; and and how long
+#: it waits after its timeout for the messages of other waiting ranks, if a quarter of the timeout is not longer.
 AT_ONCE, SLEEP, LISTENING = 2e-4, 2e-4, 1.0
 #: The MPI tag of the messages of waiting ranks.
 WAITING = 32_000
@@ -42,7 +42,7 @@ class Mpi:
     # ---------- arrays, in place ----------
 
     def all_reduce(self, array: Array, op: str, what: str) -> None:
-        """Overwrite the contiguous ``array``, of one shape on all ranks, with its sum (or ``op``) over the ranks."""
+        """Overwrite the contiguous ``array``, of the same shape on all ranks, with its reduction by ``op``."""
         reduce, operation = self.comm.Iallreduce, getattr(self._mpi, op.upper())
         self._on_buffer(array, lambda buffer: self._wait(reduce(self._mpi.IN_PLACE, buffer, operation), what))
 
@@ -53,7 +53,7 @@ class Mpi:
     def _on_buffer(self, array: Array, send: Any) -> None:
         """Call ``send`` with memory that MPI can access: ``array`` itself or, for most GPU arrays, a copy on the host.
 
-        After the call, the copy is written back. A GPU array is not copied if MPI is CUDA-aware.
+        After the call, the copy is written back. A GPU array is copied unless MPI can access it (CUDA-aware MPI).
         """
         gpu = gpu_of(array)
         if gpu is None:

@@ -5,7 +5,7 @@ The code follows torch's documentation. Most of its tests need a GPU and are ski
 * The counters are in host memory, so reading them does not wait for the GPU. This module touches a GPU only if the
   program has used it already.
 * Reading a tensor's numbers waits for the GPU, which changes the run time but no result. It would make the capture of a
-  CUDA graph fail, so nothing is recorded during a capture.
+  CUDA graph fail, so no operation is recorded during a capture.
 """
 
 from __future__ import annotations

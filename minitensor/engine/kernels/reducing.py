@@ -27,7 +27,7 @@ def axes(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
         return (axis % len(shape),)
     given = tuple(axis) if isinstance(axis, (list, tuple)) else (axis,)
     for i in given:
-        if not -len(shape) <= i < len(shape):  # numpy itself accepts only axes of 32 bits
+        if not -len(shape) <= i < len(shape):  # numpy raises another error for an axis of over 32 bits
             raise np.exceptions.AxisError(i, len(shape))
     return normalize_axis_tuple(given, len(shape))
 
@@ -48,7 +48,7 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
 
 
 def _reduce(ufunc: np.ufunc, method: str, a: Array, axis: Any, keepdims: bool, **where_to: Array | None) -> Array:
-    """Reduce by the array's method on a device, and by the ufunc on the host, where the method would warn about inf."""
+    """Reduce a host array with the ufunc, and a GPU array with the method of the same name."""
     if type(a) is np.ndarray:
         reduce: Callable[..., np.ndarray] = ufunc.reduce  # numpy's stubs have no positional arguments
         return reduce(a, axis, None, where_to.get("out"), keepdims)
@@ -63,7 +63,10 @@ def total(a: Array, axis: Any, keepdims: bool, out: Array | None = None) -> Arra
 
 
 def summed_to(g: Array, shape: tuple[int, ...]) -> Array:
-    """Return ``g``, summed over its broadcast dimensions to ``shape``. The engine calls this after every rule."""
+    """Sum the gradient ``g`` over the dimensions that broadcasting added or widened, so that its shape is ``shape``.
+
+    The engine calls this after every backward rule. A smaller ``g`` is broadcast to ``shape``.
+    """
     if g.shape == shape:
         return g
     if g.ndim < len(shape):
@@ -80,7 +83,7 @@ def summed_to(g: Array, shape: tuple[int, ...]) -> Array:
 def rounded_gradients(
     gradients: Sequence[Any], inputs: Sequence[Any], given: Array, wide_given: Array
 ) -> tuple[Any, ...]:
-    """Return float32 gradients in the 16-bit dtype of ``given``, the gradient that a node received.
+    """Round float32 gradients to the 16-bit dtype of ``given``, the gradient that a node received.
 
     The gradients are first summed, in float32, to the shapes of the nodes ``inputs``. The rules ran on ``wide_given``,
     the float32 copy of ``given``; if a rule returned it unchanged, ``given`` itself is returned for that input.

@@ -21,7 +21,7 @@ from minitensor.torch.tensor import Tensor, as_result, as_torch
 
 
 def _as_images(out: Any, input: Tensor) -> Tensor:
-    """Return ``out`` as a tensor of this package, in the memory layout of the images ``input`` that it results from."""
+    """Return ``out`` as a tensor of this package, in the memory layout of the images ``input``."""
     return result_strides.arrange(as_torch(out), result_strides.images, input)
 
 
@@ -86,8 +86,8 @@ def avg_pool2d(
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Divide each image into ``output_size`` parts, whose lengths differ by at most 1, and return the mean of each
-    part. The result has shape [images, channels, *output_size].
+    """Return the mean of each of ``output_size`` parts of an image, which may overlap and differ in length by 1. The
+    result has shape [images, channels, *output_size].
 
     Args:
         input: images, of shape [images, channels, height, width].
@@ -190,8 +190,8 @@ def batch_norm(
     """Return ``(input - mean) / sqrt(variance + eps) * weight + bias`` for each channel (Ioffe and Szegedy 2015).
 
     In training, mean and variance are those of the batch, and the running mean and variance are updated in place. With
-    ``training=False``, the running mean and variance are used. A variance is a sum of squared deviations, divided by
-    the number n of elements for the normalization, but by n - 1 for the update of the running variance.
+    ``training=False``, the running mean and variance are used. Of n elements, the sum of squared deviations is
+    divided by n for the normalization, but by n - 1 for the running variance.
 
     Args:
         input: shape [rows, channels, ...].

@@ -1,4 +1,4 @@
-"""Test that a recording that is too large for a page ends with a sentence that says how much it shows."""
+"""Test that a recording ends at its limits, or if the recorder fails, with a sentence that says why."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_recording_ends_at_its_limit_and_the_program_continues(monkeypatch, li
     assert names["x"].tolist() == [sum(i + 0.5 for i in range(40))] * 60
 
 
-def test_printed_text_that_no_step_shows_does_not_count(monkeypatch):
+def test_printed_text_beyond_what_a_step_shows_does_not_count_towards_the_limit(monkeypatch):
     monkeypatch.setattr(steps, "MOST_CHARACTERS", 10_000)
     shown = stage.record("print('x' * 20_000)\nx = mt.ones([2])\n", {"mt": mt}).data["variants"][0]
     assert shown["truncated"] is None and len(shown["steps"]) == 2

@@ -244,13 +244,13 @@ def test_empty_cache_frees_every_kept_buffer():
     assert [memory() for memory in memories] == [None] * 3
 
 
-def test_a_buffer_of_a_new_size_does_not_raise_the_peak_of_the_program():
+def test_kept_buffers_are_freed_before_reserved_bytes_exceed_the_peak_of_allocated_bytes():
     cpu = mt.device.cpu
     wide = [mt.to_tensor(np.ones((SIDE, 4 * SIDE), np.float32)) for _ in range(2)]
     results = [x + 1.0 for x in wide]
     del results
     assert kept_bytes() == 8 * NBYTES
-    cpu.reset_peak_memory_stats()  # the peak of the program is not reset
+    cpu.reset_peak_memory_stats()  # resets only the peak that users read, not `cpu_peaks.ever`
     x = mt.to_tensor(np.ones((SIDE, SIDE), np.float32))
     ever = max(host_buffer_cache.cpu_peaks.ever, cpu.max_memory_allocated())
     some = []
@@ -285,8 +285,8 @@ def test_kept_buffers_are_reserved_and_not_allocated(base: int):
 
 @pytest.mark.parametrize("limit", [0, 1 << 20])
 def test_allocated_bytes_and_peak_are_the_same_with_and_without_reuse(limit: int, base: int):
-    """Compare the counters after each line of a training step. Chunks are computed with and without reuse, and each
-    time the counters equal those of numpy's calls on whole arrays.
+    """Compare the counters after each line of a training step. The engine computes big arrays in chunks; whether it
+    reuses buffers or not, its counters should be those of a run in which numpy computes each array in one call.
     """
     cpu = mt.device.cpu
 

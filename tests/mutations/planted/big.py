@@ -43,7 +43,7 @@ reuse(
     "Cached buffers of other sizes are not freed when a new size is requested.",
     "        buffer_cache.trim(max(cpu_peaks.ever - cpu_meter.allocated - nbytes, 0))\n",
     "",
-    "buffer_reuse::test_a_buffer_of_a_new_size_does_not_raise_the_peak_of_the_program",
+    "buffer_reuse::test_kept_buffers_are_freed_before_reserved_bytes_exceed_the_peak_of_allocated_bytes",
 )  # fmt: skip
 reuse(
     "taken-buffer-stays-reserved",

@@ -20,7 +20,7 @@ from minitensor.paddle.left_out import LEFT_OUT
 FACTS = Path(__file__).parents[3] / "facts"
 FRAMEWORKS = ("paddle-2.6.2", "paddle-3.3.1", "torch-2.13.0")
 RECORDED = {framework: json.loads((FACTS / "goldens" / f"{framework}.json").read_text()) for framework in FRAMEWORKS}
-ELEMENTS = 1 << 18  # the size of the tensor that measures kept bytes: 1 MiB, so that a node's bytes are negligible
+ELEMENTS = 1 << 18  # the elements of the tensor in `copies_held`: 1 MiB, beside which a node's bytes are negligible
 
 SPACES = {"paddle": mt, "paddle.Tensor": mt.Tensor, "paddle.nn.functional": mt.nn.functional}
 #: The keys of the record that describe how a case was run and are no observations.
@@ -97,7 +97,7 @@ class Case:
         return {situation: getattr(self, situation)() for situation in situations} | self.places()
 
     def places(self) -> dict[str, dict[str, Any]]:
-        """Return, as ``exists_in``, the places in Paddle where minitensor has the operation, too; {} for PyTorch."""
+        """Return, as ``exists_in``, the recorded namespaces of Paddle that have the operation here; {} for PyTorch."""
         if not self.framework.startswith("paddle"):
             return {}
         return {"exists_in": [place for place in self.recorded["exists_in"] if hasattr(SPACES[place], self.name)]}
@@ -181,7 +181,7 @@ class Case:
 
 
 def refused(error: Exception) -> dict[str, Any]:
-    # The record has one line, which has Paddle's whole message. All lines of minitensor's message are compared with it.
+    # Paddle's recorded message is one line. minitensor's whole message, which may have several, is compared with it.
     return {"type": type(error).__name__, "first_line": str(error)}
 
 
@@ -251,7 +251,7 @@ def facts(prefix: str, recorded: dict[str, Any], seen: dict[str, Any]):
 
 
 def same_words(prefix: str, recorded: str, seen: str):
-    """Yield the facts in which two errors must agree in spite of different words: their subject, and both versions."""
+    """Yield what two differently worded errors must share: that it is a leaf, and a tensor's versions."""
     if LEAF.search(recorded):
         yield prefix + "first_line", "Leaf Var", "Leaf Var" if LEAF.search(seen) else seen
     if found := VERSIONS.search(recorded):
