@@ -1,4 +1,4 @@
-"""Sums of products, diagonals, repetitions and grids under Paddle's names, composed of operations with gradients."""
+"""Functions with Paddle's names, such as `einsum`, `diag` and `tile`, that call operations with gradients."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         operands: tensors, one by one or as one list.
 
     Returns:
-        A tensor with the dimensions that the equation gives the result. As in Paddle, it is on a new storage, or a view
+        A tensor with the dimensions that the equation names after ``->``. As in Paddle, it is on a new storage, or a view
         of a contiguous operand if the equation changes nothing.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Activation functions that are composed of operations of the derivative table."""
+"""Activation functions that call other operations, and therefore need no derivatives of their own."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def mish(x: Tensor, name: str | None = None) -> Tensor:
     return FUNCTIONS["multiply"](x, FUNCTIONS["tanh"](softplus(x)))
 
 
-#: The constants with which numbers of mean 0 and variance 1 keep this mean and variance.
+#: With these constants, `selu` maps numbers of mean 0 and variance 1 to numbers of the same mean and variance.
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 
@@ -141,7 +141,7 @@ def normalize(x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, na
 
 
 def norm_along(x: Tensor, p: float, axis: int) -> Tensor:
-    """Return the p-norm along ``axis``, whose length becomes 1. Where the norm is 0, its gradient is 0."""
+    """Return the p-norm along ``axis``, which stays a dimension of size 1. Where the norm is 0, its gradient is 0."""
     size = FUNCTIONS["abs"](x)
     if p in (math.inf, -math.inf):
         return FUNCTIONS["max" if p > 0 else "min"](size, axis, True)
@@ -160,7 +160,7 @@ def powers(functions: Mapping[str, Callable[..., Any]], size: Tensor, p: float) 
     """Return ``size ** p`` for ``size`` of 0 or more. At 0, the first and second derivatives are 0 for every ``p``.
 
     Args:
-        functions: the operations of a vocabulary.
+        functions: the operations "where" and "pow" of a vocabulary, by their names.
     """
     is_zero = Tensor._made(size._array == 0)
     at_zero = 0.0 if p > 0 else math.inf
@@ -191,7 +191,7 @@ def cosine_of_bounded_norms(x1: Tensor, x2: Tensor, axis: int, eps: float) -> Te
 
 
 def _cosine(x1: Tensor, x2: Tensor, axis: int, eps: float, bounds_each: bool) -> Tensor:
-    """Divide the dot product by the norms, each at least ``eps``, or by their product, which is at least ``eps``."""
+    """Divide the dot product by the product of the norms. ``eps`` bounds each norm, or only their product."""
     x1, x2 = floats_of("cosine_similarity", x1=x1, x2=x2)
     eps = checks.real("cosine_similarity", "eps", eps)
     ndim = max(1, x1._array.ndim, x2._array.ndim)

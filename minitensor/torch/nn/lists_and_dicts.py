@@ -48,7 +48,7 @@ class _Modules(Module):
         return list(self._modules)[number]
 
     def _renumber(self, modules: Iterable[Module]) -> None:
-        """Replace the modules by ``modules``, named by their positions."""
+        """Remove all modules of the list, then append ``modules``, so that positions become their names."""
         every = list(modules)
         self._modules.clear()
         for module in every:
@@ -163,7 +163,7 @@ class ModuleList(_Modules):
 class _Named(Module):
     """Base class of dicts of modules or parameters."""
 
-    _home: str  # the name of the module's dict for the entries
+    _home: str  # the attribute with the entries: `_modules` or `_parameters`
     _sorts = False  # True to register the entries of a plain dict in the order of their names, as PyTorch does
 
     def __init__(self, entries: Any) -> None:

@@ -19,7 +19,8 @@ class Optimizer:
     """Groups of parameters with their settings, and the state of each parameter.
 
     Raises:
-        TypeError, ValueError: if ``params`` are not parameters or not leaves.
+        TypeError: if ``params`` are not tensors.
+        ValueError: if one of them is not a leaf, or there are none.
     """
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
@@ -104,7 +105,7 @@ class Optimizer:
         raise checks.undefined(self, "_update")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return a dict of the state of each parameter and the settings of each group, with numbers for parameters.
+        """Return the state of each parameter and the settings of each group. Each parameter is represented by its index.
 
         The tensors of the state are not copied: later steps of the optimizer write into them.
         """
@@ -123,10 +124,11 @@ class Optimizer:
         """Load the state of each parameter, and copies of the settings. The parameters themselves do not change.
 
         As in PyTorch, a tensor of the right dtype is not copied. If one optimizer loads the ``state_dict()`` of another
-        without ``copy.deepcopy``, both write into the same averages from then on.
+        without ``copy.deepcopy``, both write into the same tensors (such as the momentum) from then on.
 
         Raises:
-            ValueError: if the groups differ in number or length, or if an average differs from its parameter in shape.
+            ValueError: if the groups differ in number or length, or if a tensor of the state differs from its parameter
+                in shape.
                 Nothing is loaded then.
         """
         for name, kind, called in (("param_groups", list, "a list of dicts"), ("state", dict, "a dict")):
@@ -170,5 +172,5 @@ class Optimizer:
 
 
 def _like_parameter(x: Any, value: Any) -> Any:
-    """Return a tensor with dimensions in the dtype and on the device of ``x``; return a step count unchanged."""
+    """Return a tensor of the state with the dtype and device of ``x``; return a number or 0-d tensor unchanged."""
     return value.to(x) if isinstance(value, BaseTensor) and value.ndim else value
