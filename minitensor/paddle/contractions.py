@@ -31,7 +31,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         operands: tensors, one by one or as one list.
 
     Returns:
-        A tensor with the dimensions that the equation names after ``->``. As in Paddle, it is on a new storage, or a view
+        A tensor with the dimensions of the equation's result. As in Paddle, it is on a new storage, or a view
         of a contiguous operand if the equation changes nothing.
 
     Raises:

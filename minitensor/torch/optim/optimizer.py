@@ -105,7 +105,7 @@ class Optimizer:
         raise checks.undefined(self, "_update")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of each parameter and the settings of each group. Each parameter is represented by its index.
+        """Return the state of each parameter and the settings of each group. An index represents a parameter.
 
         The tensors of the state are not copied: later steps of the optimizer write into them.
         """
