@@ -266,7 +266,11 @@ class PyLayerContext:
             call.mark_dirty(x)
 
     def mark_not_inplace(self, *tensors: Tensor) -> None:
-        """Do nothing. In Paddle, this declares that a returned input was not written; minitensor copies that input."""
+        """Do nothing. In Paddle, this declares that a returned input was not written; minitensor copies that input.
+
+        Raises:
+            RuntimeError: outside forward.
+        """
         self._running_call("mark_not_inplace")
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
@@ -321,7 +325,8 @@ class PyLayerContext:
             )
         x = revived(node, f"saved tensor {i}", saved, self._history(node, source) if self._recorded else None)
         if type(x._array) is np.ndarray:
-            # If an array overlaps itself, `unlock` makes parts of a plain view writeable, but not of a strided view.
+            # Views of the tensor must be read-only, too. `unlock` makes views of an array that overlaps itself
+            # writeable, but cannot do so if `restrided` returned this array.
             array = x._array
             x._array = restrided(array, array.shape, array.strides) if overlaps_itself(array) else array.view()
             x._array.flags.writeable = False

@@ -68,7 +68,7 @@ _ANY_SHAPE = """
 
 
 def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0, name: str | None = None) -> Tensor:
-    """Return ``log(1 + exp(beta * x)) / beta``, or ``x`` where ``beta * x`` is above ``threshold``."""
+    """Return ``log(1 + exp(beta * x)) / beta`` (``beta > 0``), or ``x`` where ``beta * x`` is above ``threshold``."""
     (x,) = floats_of("softplus", x=x)
     beta, threshold = checks.real("softplus", "beta", beta, above=0), checks.real("softplus", "threshold", threshold)
     scaled = FUNCTIONS["multiply"](x, float(beta))
@@ -94,7 +94,7 @@ SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 
 def selu(x: Tensor, scale: float = SELU_SCALE, alpha: float = SELU_ALPHA, name: str | None = None) -> Tensor:
-    """Return ``scale * x`` where ``x`` is positive, else ``scale * alpha * (exp(x) - 1)`` (Klambauer et al. 2017)."""
+    """Return ``scale * x`` where ``x > 0``, else ``scale * alpha * (exp(x) - 1)``; ``alpha >= 0`` (Klambauer 2017)."""
     (x,) = floats_of("selu", x=x)
     scale, alpha = checks.real("selu", "scale", scale), checks.real("selu", "alpha", alpha, least=0)
     return FUNCTIONS["multiply"](FUNCTIONS["elu"](x, float(alpha)), float(scale))

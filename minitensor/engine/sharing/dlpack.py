@@ -67,7 +67,7 @@ def dlpack(
 
     Raises:
         BufferError: if the tensor requires a gradient, is on a simulated GPU, or is read-only while the capsule has no
-            flag for that.
+            flag for that; for a tensor on the host, if ``stream`` or ``dl_device`` is not that of the host.
     """
     if not x.stop_gradient:
         raise BufferError(

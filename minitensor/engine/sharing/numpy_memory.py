@@ -51,7 +51,7 @@ class Window:
         self._dtype, self.keeps = dtype, keeps
 
     def array(self) -> np.ndarray:
-        """Return the array. The array interface has no name for bfloat16 and describes it as two bytes of any kind."""
+        """Return the array. A view restores bfloat16, which the array interface describes as two bytes of any kind."""
         found: np.ndarray = np.asarray(self)
         return found if found.dtype == self._dtype else found.view(self._dtype)
 
@@ -300,7 +300,7 @@ def numpy(x: Tensor, share: bool = False) -> np.ndarray:
 
     Raises:
         RuntimeError: if ``share`` is set and the tensor requires a gradient.
-        TypeError: if ``share`` is set and the tensor is on a GPU.
+        TypeError: if ``share`` is set and the tensor is on a GPU, or if ``share`` is not a bool.
     """
     if share is False:
         return host_array(x._array) if type(x._array) is not np.ndarray else x._array.copy()

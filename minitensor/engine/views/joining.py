@@ -181,7 +181,7 @@ def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """Return a copy of ``x`` repeated to ``shape``; a length of -1 keeps the dimension.
 
     Raises:
-        ValueError: if a length in ``x`` is neither 1 nor the length in ``shape``.
+        ValueError: if a length in ``x`` is neither 1 nor the length in ``shape``, or if ``shape`` has fewer dimensions.
         TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
     """
     return _expand("expand", x, shape)
@@ -210,10 +210,10 @@ def _expand(op: str, x: Tensor, shape: Any) -> Tensor:
 
 
 def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
-    """Return a copy of ``x`` repeated to ``shape``.
+    """Return a copy of ``x`` repeated to ``shape``; a length of -1 keeps the dimension.
 
     Raises:
-        ValueError: if a length in ``x`` is neither 1 nor the length in ``shape``.
+        ValueError: if a length in ``x`` is neither 1 nor the length in ``shape``, or if ``shape`` has fewer dimensions.
         TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
     """
     return _expand("broadcast_to", x, shape)

@@ -235,7 +235,7 @@ def apply(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
 
     Raises:
         RuntimeError: if ``x`` requires a gradient, in grad mode, because the work of ``func`` may not be recorded.
-        TypeError, ValueError: if ``func`` returns anything but a tensor of the shape of ``x``.
+        TypeError, ValueError: if ``func`` is not a function, or returns anything but a tensor of the shape of ``x``.
     """
     return _apply("apply", x, func)
 
@@ -244,8 +244,9 @@ def apply_(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
     """Overwrite ``x`` with ``func(x)`` in one write. ``func`` gets the whole tensor, not its elements.
 
     Raises:
-        RuntimeError: if ``x`` requires a gradient, in grad mode, because the work of ``func`` may not be recorded.
-        TypeError, ValueError: if ``func`` returns anything but a tensor of the shape of ``x``.
+        RuntimeError: if ``x`` requires a gradient, in grad mode, because the work of ``func`` may not be recorded; or
+            if ``x`` is read-only, or its elements share memory.
+        TypeError, ValueError: if ``func`` is not a function, or returns anything but a tensor of the shape of ``x``.
     """
     store_at(x, (), _apply("apply_", x, func), "apply_")
     return x

@@ -51,7 +51,7 @@ def transpose(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
 
     Raises:
         ValueError: if ``perm`` does not list each dimension once.
-        IndexError: if ``x`` does not have that dimension.
+        IndexError: if ``x`` does not have one of the listed dimensions.
         TypeError: if ``perm`` is not a list of integers, or ``x`` is not a tensor.
     """
     if type(x) is Tensor and type(perm) in (list, tuple):
@@ -69,7 +69,7 @@ def transpose_(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
     Raises:
         ValueError: if ``perm`` does not list each dimension once; for a leaf that requires a gradient, or a view of
             one, in grad mode.
-        IndexError: if ``x`` does not have that dimension.
+        IndexError: if ``x`` does not have one of the listed dimensions.
         TypeError: if ``perm`` is not a list of integers, or ``x`` is not a tensor.
     """
     axes = _permutation("transpose_", x, perm)
