@@ -106,7 +106,7 @@ def of_tests(browser: Browser, fetched: live.FetchedParts, paths: list[str]) -> 
                 try:
                     found = python.tests(paths=[path])
                 except Error as error:
-                    failed[path] = str(error)
+                    failed[path], files[path] = str(error), {"ended Python": 1}
                     print(f"{path} ended Python: {error}", flush=True)
                     break
                 files[path] = {**found["counts"], "seconds": round(found["seconds"], 1)}
@@ -121,7 +121,7 @@ def of_tests(browser: Browser, fetched: live.FetchedParts, paths: list[str]) -> 
 
 def counts(reported: dict[str, Any]) -> dict[str, int]:
     """Add up the outcomes of all files of tests."""
-    kinds = ("passed", "failed", "skipped", "left out")
+    kinds = ("passed", "failed", "skipped", "left out", "ended Python")
     return {kind: sum(file.get(kind, 0) for file in reported["files"].values()) for kind in kinds}
 
 

@@ -20,6 +20,7 @@ import pytest
 
 import minitensor
 from tests.in_the_browser.absent import ABSENT, reason_against
+from tools.environment import PACKAGES
 
 #: These options avoid threads, processes and cache files.
 OPTIONS = ["-vv", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:xdist"]
@@ -123,14 +124,16 @@ def complete(given: str) -> str:
 
 
 def modules(given: str) -> str:
-    """Import every module of minitensor; return the errors, by module."""
-    lacking = {}
-    for module in pkgutil.walk_packages(minitensor.__path__, "minitensor."):
-        try:
-            importlib.import_module(module.name)
-        except Exception as error:
-            lacking[module.name] = f"{type(error).__name__}: {error}"
-    return json.dumps(lacking)
+    """Import every module of our packages; return the names of all modules, and the errors by module."""
+    found, lacking = [], {}
+    for package in PACKAGES:
+        for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+            found.append(module.name)
+            try:
+                importlib.import_module(module.name)
+            except Exception as error:
+                lacking[module.name] = f"{type(error).__name__}: {error}"
+    return json.dumps({"found": found, "lacking": lacking})
 
 
 def programs(given: str) -> str:

@@ -57,15 +57,6 @@ def test_every_kind_of_difference_from_pytorch_occurs(counts, kind):
     assert counts[kind], "no program differs in this way any longer, so remove the kind from KINDS"
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=why)) for name, why in judging.NOT_YET.items()],
-)
-def test_no_program_differs_because_of_a_known_fault_of_minitensor(counts, fault):
-    """If you repair a fault, remove it from NOT_YET in tests/support/vocabulary/aliases/judging.py."""
-    assert not counts[fault]
-
-
 # ---- the judge itself -----------------------------------------------------------------------------------------------
 
 

@@ -40,8 +40,6 @@ KINDS = {
     "a leaf that is none": "after requires_grad_ on its base, PyTorch refuses a write into a view as if it were a "
     "leaf, although its `is_leaf` is false",
 }
-#: The kinds of differences that are known faults of minitensor, and that a repair should remove.
-NOT_YET: dict[str, str] = {}
 #: For each rule that an accepted spelling avoids, the kind of the difference.
 OF_RULE = {
     "reads what it writes": "what a write reads of itself",
@@ -149,9 +147,8 @@ def unexplained(
 ) -> tuple[list[str], list[tuple[str, Any, Any]]]:
     """Return the kinds of the differences, and the differences without a kind."""
     wanted, got = recorded.get("error"), seen.get("error")
-    if got and got[2] == "expanded" and wanted != got:
-        # PyTorch executed the line that minitensor refused, so everything that follows may differ.
-        return ["expanded" if writes_expanded(lines, got[0]) else "one row of an expanded tensor"], []
+    if got and got[2] == "expanded" and wanted != got and writes_expanded(lines, got[0]):
+        return ["expanded"], []  # PyTorch executed the line that minitensor refused, so everything after it may differ
     kinds, left = [], []
     for what, theirs, ours in found:
         kind = kind_of(what, theirs, ours, lines, recorded, seen)
