@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from memory_stage.messages import Text, capitalized, joined, message, plural, then
-from memory_stage.model.changes import Elsewhere, Made, Moved, Unversioned, Viewed, Wrote
+from memory_stage.model.changes import Allocated, Elsewhere, Made, Moved, Unversioned, Viewed, Wrote
 from memory_stage.model.entries import StorageEntry
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.naming import describe_kept, describe_moved_name, name_or_operation
@@ -29,7 +29,7 @@ def say_several(done: FinishedStep, ops: list[Any]) -> Text:
     made = [fact for fact in ops if isinstance(fact, Made)]
     outside = [fact for fact in ops if isinstance(fact, Unversioned)]
     temporary = [fact.tensor.storage for fact in made if fact.tensor.freed]
-    freed = [storage for storage in temporary if storage.freed]
+    freed = [storage for storage in (_new(done) if made and len(ops) > 3 else temporary) if storage.freed]
     saved = next((text for fact in writes if (text := stale_text(fact) or preserved_text(fact))), ())
     saved = saved or next((text for fact in ops if isinstance(fact, Elsewhere) and (text := stale_text(fact))), ())
     saved = saved or next((text for fact in outside for text in checks_of_savers(fact)), ())
@@ -43,7 +43,7 @@ def say_several(done: FinishedStep, ops: list[Any]) -> Text:
         message("{tensor} names the last result.", tensor=name_or_operation(done, named)) if named is not None else ""
     )
     return fitting(
-        _describe_all(done, [fact for fact in ops if fact not in raised], made),
+        _describe_all(done, [fact for fact in ops if fact not in raised]),
         saved,
         describe_moved_name(done) or result,
         _describe_temporary(freed),
@@ -52,7 +52,7 @@ def say_several(done: FinishedStep, ops: list[Any]) -> Text:
     )
 
 
-def _describe_all(done: FinishedStep, ops: list[Any], made: list[Made]) -> Text:
+def _describe_all(done: FinishedStep, ops: list[Any]) -> Text:
     """Describe all operations of a line together."""
     writes = [fact for fact in ops if isinstance(fact, Wrote)]
     written = {fact.storage.id for fact in writes}
@@ -78,15 +78,21 @@ def _describe_all(done: FinishedStep, ops: list[Any], made: list[Made]) -> Text:
         clauses = then([brief(done, fact) for fact in ops])
         return message("Line {line}: {clauses}.", line=done.line, clauses=clauses)
     parts: list[Text] = []
-    if made:
-        size = bytes_message(sum(fact.tensor.storage.nbytes for fact in made))
-        parts.append(plural("{count} new storage, {size}", "{count} new storages, {size}", len(made), size=size))
+    if new := _new(done):
+        size = bytes_message(sum(storage.nbytes for storage in new))
+        parts.append(plural("{count} new storage, {size}", "{count} new storages, {size}", len(new), size=size))
     if writes:
         parts.append(plural("{count} write", "{count} writes", len(writes)))
     parts += [brief(done, fact) for fact in ops if isinstance(fact, (Unversioned, Elsewhere))][:1]
     if not parts:
         return message("Line {line} runs {count} operations; no byte is added.", line=done.line, count=len(ops))
     return message("Line {line} runs {count} operations: {sums}.", line=done.line, count=len(ops), sums=joined(parts))
+
+
+def _new(done: FinishedStep) -> list[StorageEntry]:
+    """Return the storages that the line allocated, without those of other threads."""
+    others = [fact.storage for fact in done.all(Elsewhere) if fact.before is None]
+    return [fact.storage for fact in done.all(Allocated) if fact.storage not in others]
 
 
 def _describe_temporary(freed: list[StorageEntry]) -> Text:

@@ -146,6 +146,20 @@ def test_most_of_the_texts_would_be_false_of_the_similar_program(all_sentences):
     assert len(false) >= FEWEST_FALSE
 
 
+def test_every_rule_is_false_of_some_other_step(all_sentences):
+    """Judge the claims of each sentence as if it described other steps. Only one claim is not about memory."""
+    steps = [replace(s, text=templates.plain(s.text)) for each in all_sentences for s in (*each.true, *each.near)]
+    used, failing = set(), set()
+    for said in steps:
+        for clause in truth.clauses(said.text):
+            judge, match = next((judge, match) for form, judge in truth.RULES if (match := form.fullmatch(clause)))
+            used.add(judge.__name__)
+            if judge.__name__ not in failing:
+                others = (replace(other, text=said.text, line=said.line) for other in steps[::5])
+                failing |= {judge.__name__} if not all(truth.holds(judge, other, match) for other in others) else set()
+    assert used - failing == {"_not_shown"} and len(used) > 100
+
+
 def is_false_for_similar(text: str, reported: Sentences) -> bool:
     tried = 0
     for said in reported.true:

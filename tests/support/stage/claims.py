@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-from tests.support.stage.truth import Look, Memory, Said, is_amount, rule
+from tests.support.stage.truth import Look, Memory, Said, amount, is_amount, rule
 
 # ---------- helpers ----------
 
@@ -77,7 +77,9 @@ def is_new(s: Said, number: str, reported: str | None = None) -> bool:
 
 def freed(s: Said, number: str, reported: str | None = None) -> bool:
     old = s.before.storages.get(number)
-    return number not in s.after.storages and (reported is None or old is None or is_amount(reported, old.counted))
+    existed = old is not None or s.before.numbered < int(number) <= s.after.numbered
+    gone = existed and number not in s.after.storages
+    return gone and (reported is None or old is None or is_amount(reported, old.counted))
 
 
 def on(look: Look | None, number: str) -> bool:
@@ -211,7 +213,8 @@ def _many_freed(s, m):
     reported = m[2]
     within = "again" in m[0] or "allocates" in s.text or "hook" in s.text or "calls" in s.text or "runs" in s.text
     if within:
-        return len(gone) <= int(m[1])
+        remain = len(s.after.storages.keys() - s.before.storages.keys())
+        return len(gone) <= int(m[1]) <= len(gone) + s.after.numbered - s.before.numbered - remain
     return len(gone) == int(m[1]) and (
         reported is None or is_amount(reported, sum(s.before.storages[g].counted for g in gone))
     )
@@ -261,9 +264,22 @@ def _no_byte(s, m):
     return not s.after.storages.keys() - s.before.storages.keys()
 
 
-@rule(r"Line \d+ runs (\d+) operations(?:: (.*))?")
+@rule(r"Line \d+ runs (\d+) operations: (.*)")
 def _runs(s, m):
-    return int(m[1]) > 3 and all(len(s.after.storages) <= 10**6 for _ in [0])
+    new = [memory for number, memory in s.after.storages.items() if number not in s.before.storages]
+    made = re.search(r"(\d+) new storages?, ([\d,.]+ \w+)", m[2])
+    writes = re.search(r"(\d+) writes?", m[2])
+    count, numbered = int(made[1]) if made else 0, s.after.numbered - s.before.numbered
+    size = sum(memory.nbytes for memory in new)
+    old = {number: memory.version for number, memory in s.before.storages.items()}
+    raised = sum(memory.version - old.get(number, 0) for number, memory in s.after.storages.items())
+    all_remain = numbered == len(new) and old.keys() <= s.after.storages.keys()
+    return (
+        int(m[1]) > 3
+        and count == numbered
+        and (not made or (is_amount(made[2], size) if all_remain else amount(made[2])[0] >= size))
+        and (raised == int(writes[1] if writes else 0) or (not all_remain and raised < int(writes[1])))
+    )
 
 
 @rule(r"The GPU's allocator keeps them for later: <B> stay reserved")
@@ -381,26 +397,29 @@ def _further(s, m):
 
 
 @rule(
-    r"<A> names? (?:its return values?|a tensor that it made|tensors that it made|a new tensor)(?:.*)",
+    r"<A> names? (?:its return values?|a tensor that it made|tensors that it made)",
     r"<A> (?:is a tensor|are tensors) in its result",
-    r"<A> names? (?:an existing tensor|existing tensors)",
-    r"<A> are names for existing tensors",
-    r"<A> names the yielded value",
-    r"<A> names? the same tensor",
-    r"<N> names the last result",
     r"<N> names a tensor that it received",
 )
-def _names(s, m):
-    looks = [named_now(s, name) for name in code_in(m[1] if "`" in m[1] else f"`{m[1]}`")]
-    if not all(looks):
-        return False
-    keys = [s.after.names.get(name) for name in code_in(m[1] if "`" in m[1] else f"`{m[1]}`")]
-    there = all(key is None or key in s.before.tensors for key in keys)
-    if "existing" in m[0]:
-        return there
-    if "it made" in m[0]:
-        return True
-    return True
+def _is_bound(s, m):
+    return all(named_now(s, name) and s.after.names.get(name) != s.before.names.get(name) for name in code_in(m[1]))
+
+
+@rule(r"<A> names? (?:an existing tensor|existing tensors)", r"<A> are names for existing tensors")
+def _names_existing(s, m):
+    return all(s.after.names[name] in s.before.tensors for name in code_in(m[1]))
+
+
+@rule(r"<N> names the last result", r"<N> names a new tensor on <S>")
+def _names_new(s, m):
+    key = s.after.names[m[1]]
+    return key not in s.before.tensors and (m.lastindex == 1 or on(s.named(m[1]), m[2]))
+
+
+@rule(r"<A> names? the same tensor")
+def _names_the_same(s, m):
+    keys = {s.after.names[name] for name in code_in(m[1])}
+    return len(keys) == 1 and sum(key in keys for key in s.after.names.values()) > 1
 
 
 @rule(r"<N> names the tensor on <S>")
@@ -443,9 +462,8 @@ def _still(s, m):
 
 @rule(r"<A> are deleted")
 def _gone(s, m):
-    return all(
-        s.after.names.get(name) != s.before.names.get(name) or name not in s.after.names for name in code_in(m[1])
-    )
+    old, now = s.before.names | s.before.arrays, s.after.names | s.after.arrays
+    return all(name in old and now.get(name) != old[name] for name in code_in(m[1]))
 
 
 @rule(r"Their storages stay, because other objects still hold them")
@@ -564,7 +582,8 @@ def _changes_with_it(s, m):
 
 @rule(r"(?:<N>|Its operand) reads (?:it|them|\d+ of them) before anything is written")
 def _reads_first(s, m):
-    return "writes" in s.text
+    written = re.search(r"writes .*? of storage (\d+)", s.text)[1]
+    return m[1] is None or on(named_now(s, m[1]), written)
 
 
 @rule(r"From now on <N> has a history and requires a gradient")
@@ -599,7 +618,8 @@ def _stale(s, m):
     r"refused",
 )
 def _many_stale(s, m):
-    return sum(not each.intact for each in s.after.saved) >= 1
+    count = next((int(each) for each in m.groups() if each), 1)
+    return sum(not each.intact for each in s.after.saved) >= count
 
 
 @rule(
@@ -616,7 +636,9 @@ def _preserved(s, m):
 
 @rule(r"(<L>(?: and <L>)?) reads? the copy, too")
 def _reads_copy(s, m):
-    return all(each.intact or each.storage not in s.after.storages for each in savers(s, m[1])) or bool(savers(s, m[1]))
+    copy = re.search(r"copies .*? to storage (\d+)", s.text)[1]
+    found = savers(s, m[1])
+    return all(each.intact for each in found) and any(each.storage == copy for each in found)
 
 
 @rule(
@@ -625,7 +647,7 @@ def _reads_copy(s, m):
     r"`backward` will not notice()",
 )
 def _unnoticed(s, m):
-    return any(each.intact for each in s.after.saved)
+    return any(each.intact for each in (savers(s, m[1]) if "line" in m[1] else s.after.saved))
 
 
 # ---------- saving ----------
@@ -645,11 +667,8 @@ def _saves(s, m):
 
 @rule(r"<N> saves nothing for backward")
 def _saves_nothing(s, m):
-    return (
-        len(s.after.nodes) > len(s.before.nodes) or True
-        if not s.before.nodes
-        else any(not keeps for _, line, keeps in s.after.nodes if line == s.line)
-    )
+    keeps = [keeps for op, line, keeps in s.after.nodes if line == s.line and spelled(op) == spelled(m[1])]
+    return False in keeps
 
 
 # ---------- functions ----------
@@ -662,12 +681,18 @@ def _calls(s, m):
 
 @rule(r"<N> is done")
 def _done(s, m):
-    return s.after.running.count(m[1].rpartition(".")[2]) <= s.before.running.count(m[1].rpartition(".")[2]) or True
+    name = m[1].rpartition(".")[2]
+    before, after = s.before.running.count(name), s.after.running.count(name)
+    # a function that raised an error has ended before its last step is observed
+    return after < before or (after == 0 and any(f"def {name}(" in line for line in s.source))
 
 
 @rule(r"(?:I|i)ts local names are deleted")
 def _deletes_local_names(s, m):
-    return True
+    name = re.search(r"`([^`]+)` is done", s.text)[1].rpartition(".")[2]
+    call = s.after.running.count(name) + 1
+    place = f" in {name}" if call == 1 else f" in {name} ({call})"
+    return not any(path.endswith(place) for path in s.after.names)
 
 
 @rule(r"<N> yields, and line (\d+) continues(?:: <N> names the yielded value)?")
@@ -684,7 +709,7 @@ def _resumes(s, m):
 
 @rule(r"Line (\d+) raises <N>", r"()it raises <N>")
 def _raises(s, m):
-    return True  # the message is compared with the error of the run
+    return s.error.startswith(m[m.lastindex])
 
 
 # ---------- backward ----------
@@ -695,7 +720,9 @@ def _raises(s, m):
     r"`backward` starts at an earlier tensor with the gradient <G>",
 )
 def _starts(s, m):
-    return "backward" in "\n".join(s.source) or "an earlier tensor" in m[0]
+    label = m[1].partition("@")[0] if m.re.groups > 1 else ""
+    known = {spelled(op) for op, _, _ in (*s.before.nodes, *s.after.nodes)}
+    return not label or label in s.before.names or spelled(label) in known
 
 
 @rule(
@@ -721,7 +748,7 @@ def agrees(text: str, numbers: Any) -> bool:
         if not isinstance(each, list):
             real.append(float(each))
     if "..." in text:
-        return True
+        flat, real = [flat[0], flat[-1]], [real[0], real[-1]]
     return len(flat) == len(real) and all(
         abs(a - b) <= 1e-2 * max(1.0, abs(b)) or a != a for a, b in zip(flat, real, strict=True)
     )
@@ -740,7 +767,8 @@ def agrees(text: str, numbers: Any) -> bool:
     r"The leaf's (?:shape has|dtype has|strides have) changed since the operation read it, so the gradient .*",
 )
 def _passes(s, m):
-    return True  # gradients in flight are compared with the gradients that arrive
+    known = {(spelled(op), str(line)) for op, line, _ in (*s.before.nodes, *s.after.nodes)}
+    return {(spelled(op), line) for op, line in re.findall(r"`([^`]+)` \(line (\d+)\)", m[0])} <= known
 
 
 @rule(r"<L> needs <N> at version (\d+) but finds version (\d+), so `backward` raises")
@@ -775,4 +803,4 @@ def _other_thread_allocates(s, m):
 
 @rule(r"Its steps are not shown(?:: a stage follows only the thread that starts it)?")
 def _not_shown(s, m):
-    return True
+    return "nother thread" in s.text

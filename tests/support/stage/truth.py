@@ -340,11 +340,12 @@ def clauses(text: str) -> list[str]:
     return found
 
 
-def _holds(judge: Rule, said: Said, match: re.Match[str]) -> bool:
+def holds(judge: Rule, said: Said, match: re.Match[str]) -> bool:
+    """True if the claim is true; false if it mentions an object that does not exist."""
     try:
         return judge(said, match)
     except (AttributeError, KeyError, TypeError):
-        return False  # the clause mentions an object that does not exist
+        return False
 
 
 def judged(said: Said) -> Iterator[str]:
@@ -353,7 +354,7 @@ def judged(said: Said) -> Iterator[str]:
         for pattern, judge in RULES:
             match = pattern.fullmatch(clause)
             if match is not None:
-                if not _holds(judge, said, match):
+                if not holds(judge, said, match):
                     yield f"false: {clause}"
                 break
         else:
