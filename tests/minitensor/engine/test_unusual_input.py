@@ -46,17 +46,12 @@ def test_arrays_of_any_layout_and_subclass_are_accepted_as_operands():
         assert x.tolist() == values.tolist()
 
 
-def test_an_object_with_an_array_method_is_converted_or_the_error_names_its_type():
+def test_an_object_with_an_array_method_is_converted():
     class Numbers:
         def __array__(self, dtype=None, copy=None):
             return np.array([1.0, 2.0])
 
-    try:
-        x = mt.to_tensor(Numbers())
-    except TypeError as error:
-        assert "Numbers" in str(error)
-    else:
-        assert x.tolist() == [1, 2]
+    assert mt.to_tensor(Numbers()).tolist() == [1, 2]
 
 
 def test_operations_accept_tensors_without_elements_or_dimensions_or_of_one_element():

@@ -261,15 +261,11 @@ def test_a_cell_that_as_strided_shows_twice_gets_the_sum_of_both_gradients():
     assert w.grad.tolist() == [1, 110, 1000]
 
 
-def test_a_write_to_the_diagonal_of_an_overlapping_view_succeeds_or_the_error_gives_the_reason():
+def test_a_write_to_the_diagonal_of_an_overlapping_view_succeeds():
     x = mt.zeros([3], "float64")
     diagonal = x.as_strided([2, 2], [1, 0], 0).diagonal()
-    try:
-        diagonal.add_(1.0)
-    except RuntimeError as error:
-        assert "view of such a tensor" in str(error) and x.tolist() == [0, 0, 0]
-    else:
-        assert x.tolist() == [1, 1, 0]
+    diagonal.add_(1.0)
+    assert x.tolist() == [1, 1, 0]
 
 
 # ---------- zero dimensions, zero elements ----------
