@@ -13,7 +13,7 @@ import numpy as np
 
 from memory_stage.engines import events, protocol
 from memory_stage.engines.framework import FrameworkEngine, view_of_array
-from memory_stage.engines.paddle import tensor_access
+from memory_stage.engines.paddle import saved_table, tensor_access
 from memory_stage.engines.paddle.calls import CallTracker
 from memory_stage.engines.paddle.entries import GradientHandle, GradNode, PaddleStorage
 from memory_stage.engines.paddle.monkeypatches import PaddlePatches, Runners
@@ -37,7 +37,7 @@ def engine() -> PaddleEngine:
     """
     paddle = sys.modules["paddle"]
     version = str(getattr(paddle, "__version__", ""))
-    if not hasattr(paddle, "_C_ops") or version.split(".") < ["2", "6"]:
+    if not hasattr(paddle, "_C_ops") or saved_table.version_parts(version) < (2, 6):
         raise protocol.NotRecordable(
             message(
                 "Tensors of Paddle {version} are not recorded. Recording needs Paddle 2.6 or later.", version=version

@@ -72,8 +72,8 @@ def _table() -> dict[str, Any]:
 @functools.cache
 def version_used(version: str) -> str:
     """Return the newest version in the table that is not newer than ``version``; the oldest if all are newer."""
-    learned = sorted(_table()["versions"], key=_number)
-    return ([each for each in learned if _number(each) <= _number(version)] or learned[:1])[-1]
+    learned = sorted(_table()["versions"], key=version_parts)
+    return ([each for each in learned if version_parts(each) <= version_parts(version)] or learned[:1])[-1]
 
 
 @functools.cache
@@ -92,7 +92,8 @@ def _plain(kinds: str) -> str:
     return kinds.replace(WANTS_NONE, WANTS).rstrip(OTHER)
 
 
-def _number(version: str) -> tuple[int, ...]:
+def version_parts(version: str) -> tuple[int, ...]:
+    """Return ``(2, 10, 0)`` for ``2.10.0``."""
     return tuple(int(part) for part in version.split(".")[:3] if part.isdigit())
 
 

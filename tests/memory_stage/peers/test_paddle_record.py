@@ -13,6 +13,8 @@ import pytest
 
 import memory_stage as stage
 from memory_stage.engines.paddle import saved_table
+from memory_stage.engines.paddle.engine import engine
+from memory_stage.engines.protocol import NotRecordable
 from tests.support.peers.paddle_recording import events, recorded
 from tests.support.stage import stages
 
@@ -273,3 +275,13 @@ def test_a_tensor_from_dlpack_borrows_the_memory_of_an_array():
     )
     assert "`n` sees the new numbers, too" in scaled
     assert {step["allocated"] for step in shown.data["variants"][0]["steps"]} == {0}
+
+
+@pytest.mark.parametrize(("version", "is_recorded"), [("2.5.2", False), ("2.6.2", True), ("2.10.0", True)])
+def test_paddle_is_recorded_from_version_2_6_on(version, is_recorded, monkeypatch):
+    monkeypatch.setattr(paddle, "__version__", version)
+    if is_recorded:
+        assert engine().paddle is paddle
+        return
+    with pytest.raises(NotRecordable, match=r"Tensors of Paddle 2\.5\.2 are not recorded\."):
+        engine()
