@@ -9,7 +9,7 @@ program given as text, ``trace`` for a call of a function, and ``compare`` shows
 stage. ``save`` writes a stage to a file.
 
 A cell's output is one HTML element. The element contains the data, a picture and every sentence, so the output can be
-read without JavaScript. The program's text is always escaped.
+read without JavaScript.
 """
 
 from __future__ import annotations
@@ -237,8 +237,7 @@ def run(
         if listener is not None and done.error is not None:
             listener.ended(done.error)
     failed = done.error is not None
-    report = Report() if listener is None else listener.report
-    done.set_verdict(outcome(report, failed, None if failed else done.verdict))
+    done.set_verdict(outcome(listener.report if listener else Report(), failed, None if failed else done.verdict))
     policy = settings.get("policy") or engine.current_policy()
     if policy != DEFAULT_POLICY:
         done.variant["policy"] = policy
@@ -251,10 +250,14 @@ def run_and_release(source: str, namespace: dict[str, Any], **settings: Any) -> 
     Raises:
         KeyboardInterrupt: if the run is interrupted, so that ``compare`` runs no further variant.
     """
-    done = run(source, namespace, **settings)
-    error = done.error
-    if isinstance(error, KeyboardInterrupt):
-        raise error
+    done = _without_traceback(run(source, namespace, **settings))
+    if isinstance(done.error, KeyboardInterrupt):
+        raise done.error
+    return done
+
+
+def _without_traceback(done: recording.RecordedRun) -> recording.RecordedRun:
+    error = None if isinstance(done.error, KeyboardInterrupt) else done.error
     while error is not None:
         error.__traceback__ = None
         error = error.__cause__ or error.__context__
@@ -332,11 +335,9 @@ def trace(
     name = name if name.isidentifier() else "function"
     parameters = parameter_names(function, len(arguments))
     namespace = {"__name__": "__main__", name: function, **dict(zip(parameters, arguments, strict=True))}
-    source = f"result = {name}({', '.join(parameters)})"
-    done = run_and_release(source, namespace, functions=(function,), limit=limit)
-    result = namespace.get("result")
+    done = run_and_release(f"result = {name}({', '.join(parameters)})", namespace, functions=(function,), limit=limit)
     title_or_call = title or message("A call of {function}", function=name)
-    return Stage([done], title_or_call, ask, result=result, key=key, depth=depth, language=language)
+    return Stage([done], title_or_call, ask, result=namespace.get("result"), key=key, depth=depth, language=language)
 
 
 def compare(
@@ -423,8 +424,7 @@ def compare(
         if verdicts and label in verdicts:
             done.set_verdict(verdicts[label])
         recordings.append(done)
-    table = title_of_table or BY_VARIANT
-    return Stage(recordings, title, ask, table, key=key, depth=depth, language=language)
+    return Stage(recordings, title, ask, title_of_table or BY_VARIANT, key=key, depth=depth, language=language)
 
 
 @overload
@@ -477,8 +477,8 @@ def explain(
     chosen = find_language(language)
     reporter = StepReporter(chosen)
     names = {"__name__": "__main__", "f": function, "args": args, "kwargs": kwargs}
-    done = run_and_release(
-        "f(*args, **kwargs)", names, functions=(function,), limit=MOST_STEPS, on_step=reporter.on_step
+    done = _without_traceback(
+        run("f(*args, **kwargs)", names, functions=(function,), limit=MOST_STEPS, on_step=reporter.on_step)
     )
     write_in(chosen, done.texts)
     report = reporter.report(done.variant)

@@ -378,6 +378,17 @@ def test_catch_never_catches_an_interrupt():
     assert caught.value.explained.rows[0].verdict is Verdict.RAISES
 
 
+def test_an_interrupt_carries_the_report_of_the_stages_explain_and_its_traceback():
+    def program():
+        torch.ones(2).add_(1.0)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        memory_stage.explain(program, catch=True)
+    assert [row.op for row in caught.value.explained.rows][:1] == ["add_"]
+    assert any(entry.name == "program" for entry in caught.traceback), "the traceback should end in the program"
+
+
 # ---------- names and places ----------
 
 
