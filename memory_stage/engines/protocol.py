@@ -137,7 +137,7 @@ class Saved(NamedTuple):
             tensor that the rule does not name.
         storage: the tensor's storage when it was saved.
         version: the version of that storage at that time.
-        marks: True if the node saved a mask, which has one bit for each element, instead of the elements.
+        marks: True if the node saved marks, one bit for each element, instead of the elements.
         inferred: True if the engine cannot observe the saved tensor and infers it from the operation.
     """
 

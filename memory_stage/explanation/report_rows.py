@@ -101,9 +101,9 @@ class ReportRow:
         verdicts: all verdicts that apply, the most serious first.
         rules, needs, why: the derivative rules of the operation, the tensors that these rules need, and the reason.
         happened, instead: sentences about the effect, and about a cheaper or safer way.
-        copied, marked, indexed: bytes of copies, masks and an index that are saved for its own backward.
+        copied, marked, indexed: bytes of copies, marks and an index that are saved for its own backward.
         preserved: bytes kept for other operations, which ``preserved_for`` lists.
-        stale: the saved tensors that became stale.
+        stale: the saved tensors that became stale or, with the verdict "unnoticed", were overwritten.
         error: the error's text, or "".
         cause: the number of the row whose write made backward raise; None if there is none or it is not known.
         by: "a layer" or "an optimizer" if one of these called the operation for the line; otherwise "".

@@ -53,7 +53,7 @@ def left_out_text(count: int) -> str:
 
 
 def summary(totals: Totals) -> str:
-    """Return the totals as one or two lines."""
+    """Return the totals in one sentence."""
     number = totals.operations
     if number == 0:
         return said(message("No in-place operation."))

@@ -113,7 +113,7 @@ def _allocator_of(source: Any, device: str) -> CachingAllocator | None:
 
 
 def _parts_of(say: str, event: MemoryEvent, totals: tuple[int, int]) -> tuple[str, ...]:
-    """Split a sentence at its amounts. The page has the amounts in its event, so many events share the other parts.
+    """Split a sentence at its amounts. The page takes these from the event, so events share the other parts.
 
     Args:
         say: the sentence of the event.

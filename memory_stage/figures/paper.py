@@ -62,7 +62,7 @@ def timeline(
     Raises:
         ImportError: if matplotlib is not installed.
         TypeError: if ``runs`` contains something other than runs of memory events.
-        ValueError: if a run has no events, or if ``run`` is not a label of ``runs``.
+        ValueError: if there is no run, if one has no events, or if ``run`` is not a label of ``runs``.
     """
     given = dict(runs) if isinstance(runs, Mapping) else {"": runs}
     if not given:

@@ -60,7 +60,7 @@ class Operated:
 
 @dataclass(eq=False)
 class Made(Operated):
-    """A normal operation made a tensor on a new storage."""
+    """A normal operation made a tensor on a new storage or on borrowed memory."""
 
     tensor: TensorEntry
     inputs: list[TensorEntry]
@@ -103,7 +103,7 @@ class Wrote(Operated):
     spared: list[SaveEntry]  # under "copy_on_write": saved tensors on this storage whose cells the write did not cover
     wanted_gradient: bool  # True if the tensor required a gradient before the write
     node: NodeEntry | None = None
-    own: list[StorageEntry] = field(default_factory=list)  # storages with the copies or masks that the operation saved
+    own: list[StorageEntry] = field(default_factory=list)  # storages with the copies or marks that the operation saved
     recording: bool = True  # True if the grad mode was on
     reads: list[TensorEntry] = field(default_factory=list)  # other tensors that the operation read
     # overwritten saved tensors whose versions backward does not compare
@@ -257,7 +257,7 @@ class Resumed:
 class HookReturned:
     """A hook of the program was called with a gradient in backward."""
 
-    of: Text  # the name of the memory state with this gradient; empty if the trace does not show the state
+    of: Text  # the state, view or layer whose gradient this is; empty if the trace does not show it
     given: str
     answer: str  # the hook's result; empty if it returned None, so that backward uses the given gradient
     storage: StorageEntry | None = None  # the storage of the hook's result

@@ -74,8 +74,8 @@ class Storages:
         return self._engine.key(storage) in self.entries
 
     def entry_of(self, storage: Storage) -> StorageEntry:
-        """Return the entry of a storage. Add one for a storage whose allocation emitted no event, because it existed
-        before the first step.
+        """Return the entry of a storage. Add a missing one, for a version counter or for a storage that existed before
+        the first step.
         """
         entry = self.entries.get(self._engine.key(storage))
         if entry is not None:

@@ -308,5 +308,5 @@ def _is_object(holder: Any) -> bool:
 
 
 def _is_namespace(container: Any) -> bool:
-    """True if a dict is the namespace of a module or of a running function."""
+    """True if a container is the dict of a module's global names."""
     return type(container) is dict and ("__builtins__" in container or "__name__" in container)

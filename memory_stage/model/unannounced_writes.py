@@ -84,7 +84,7 @@ class UnannouncedWrites:
     def unversioned(
         self, op: str, entry: TensorEntry | None, storage: StorageEntry, cover: Cover
     ) -> changes.Unversioned:
-        """Return the change for a write that changed no version, so that backward will read the new values."""
+        """Return the change for a write that changed no version. Unless checked, backward will read the new values."""
         readable = [
             save for save in storage.saves if save.storage is storage and not save.stale and self._may_be_read(save)
         ]
@@ -95,7 +95,7 @@ class UnannouncedWrites:
         return changes.Unversioned(op, entry, storage, cover, used, checked)
 
     def _may_be_read(self, save: SaveEntry) -> bool:
-        """True if backward may still read a saved tensor. Ask the engine: a release may have emitted no event."""
+        """True if backward may still read a saved tensor. The engine knows, also if a release emitted no event."""
         node = save.node.ref() if save.node.ref is not None else None
         return not save.released and node is not None and not self._engine.is_released(node)
 

@@ -1,6 +1,6 @@
 """Run a program and count its statements, so that a second run can be recorded around one of them.
 
-The program runs with hooks, which cost less than a microsecond a statement, and is not recorded.
+The program runs with hooks and is not recorded.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Follower:
             return
         storages = self._ledger.storages
         if not isinstance(event, events.FlightChange) or self._steps.in_flight:
-            # The event of the first gradient arrives before the first step of backward, but the gradient belongs to it.
+            # The first gradient belongs to the first step of backward, but its event arrives before that step begins.
             storages.meters.update(storages.bytes_of_others_freed)
         if isinstance(event, events.Free):
             if not storages.is_registered(event.storage):
@@ -91,7 +91,7 @@ class Follower:
                 ledger.record(event)
 
     def _record_backward(self, event: _OfNode) -> None:
-        """Record an event of backward. Every event except ``NodeVisit`` finishes a node's step and begins the next."""
+        """Record an event of backward. Every event but ``NodeVisit`` finishes the running step and begins another."""
         if isinstance(event, events.NodeVisit):
             backward_steps.record_visit(self._ledger, event.node, event.gradient, event.sent)
             return

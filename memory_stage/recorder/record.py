@@ -103,7 +103,7 @@ class RecordedRun:
     Attributes:
         variant: the run as a variant of a trace.
         texts: the texts of the variant, each with its place. They are in English.
-        error: the error that ended the program.
+        error: the error that ended the program, or None.
         device: the device whose memory the trace shows.
         frameworks: True if the program used a framework whose tensors can be recorded.
     """

@@ -200,7 +200,7 @@ class Recorder:
 
 
 class _Guard:
-    """A context manager in which an error of the recorder ends the recording and the subscription."""
+    """A context manager in which an error of the recorder ends the recording. It stops a recording that has ended."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder

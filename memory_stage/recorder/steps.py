@@ -107,7 +107,7 @@ class Steps:
     def start(self) -> None:
         """Begin the recording."""
         self.active = True
-        self.ledger.storages.meters.begin()  # here, because only storages that are freed later have events
+        self.ledger.storages.meters.begin()  # not earlier, because a storage that is freed before has no event
         self._reserved_before = self.ledger.storages.meters.reading()["reserved"]
 
     def begin(self, statement: Statement) -> None:

@@ -260,7 +260,7 @@ def _earlier_value() -> Text:
 
 
 def _describe_freed(kept: list[StorageEntry]) -> Text:
-    """Describe the copies, masks or indexes that are freed with a node."""
+    """Describe the copies, marks or indexes that are freed with a node."""
     kept = sorted(kept, key=lambda storage: int(storage.id))
     label = str(kept[0].event.get("label", "")).split()
     kind = next((word for word in ("marks", "copy", "part", "index") if word in label), "")

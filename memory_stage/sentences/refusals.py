@@ -130,7 +130,7 @@ def _describe_effect(done: FinishedStep) -> Text:
 
 
 def _reason(done: FinishedStep) -> str:
-    """Return the reason of a refusal, which is the name of the function that made the error."""
+    """Return the reason of a refusal, which is the name of the function that made the error; "" without a refusal."""
     refused = done.all(Refused)
     return refused[-1].reason if refused else ""
 

@@ -79,7 +79,7 @@ def taken_text(fact: Wrote) -> tuple[Text, ...]:
 
 
 def preserved_text(fact: Wrote) -> tuple[Text, ...]:
-    """Describe the bytes that were copied just before the write under the policy "copy_on_write"."""
+    """Describe the bytes that were copied before the write under the policy "copy_on_write"."""
     kept = fact.preserved
     if kept is None:
         return ()

@@ -1,9 +1,9 @@
-"""Write one or two sentences for each step of a trace.
+"""Write one or a few sentences for each step of a trace.
 
-The subject is the operation or the line, the verb is in the present tense, and the numbers follow. A second sentence is
-only for facts that the picture does not show. Sentences name a storage by its number, the memory of ``a`` at version 0
-``a@0``, and an operation by its line. They have at most 35 words, no colours, no "here", and no text of an error. Code
-is in backticks.
+The subject is the operation or the line, the verb is in the present tense, and the numbers follow. Further sentences
+are only for facts that the picture does not show. A storage is named by its number, an operation by its line, and
+``a@0`` is the state of ``a`` at version 0. A step has at most 35 words, no colours, no "here", and no text of an error.
+Code is in backticks.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SAYS: dict[type, Callable[[FinishedStep, Any], Text]] = {
 
 
 def say(done: FinishedStep) -> Text:
-    """Return the sentence of a finished step."""
+    """Return the sentences of a finished step."""
     said = _say(done)
     if str(said).startswith(changes.UNREPORTED_WRITE):
         said = capitalized(said)
@@ -81,7 +81,7 @@ def _forward(done: FinishedStep) -> Text:
 
 
 def _main(done: FinishedStep) -> list[Any]:
-    """Return the changes that operations made, without views and casts that only served another change."""
+    """Return the changes by operations, without auxiliary views and casts and freed storages of other threads."""
     ops = done.all(*_SAYS)
     ops = [fact for fact in ops if not (isinstance(fact, changes.Elsewhere) and fact.storage.freed)]
     if any(isinstance(fact, changes.Moved) and fact.op == "set_" for fact in ops):
@@ -103,7 +103,7 @@ def _main(done: FinishedStep) -> list[Any]:
 
 
 def _describe_released(done: FinishedStep) -> Text:
-    """Describe the memory that a GPU's allocator gave back to the GPU."""
+    """Describe the memory that a GPU's allocator gave back to the GPU, if nothing else happened; "" otherwise."""
     if not done.unreserved or done.events:
         return ""
     return message(

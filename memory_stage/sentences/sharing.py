@@ -92,7 +92,7 @@ def say_elsewhere(done: FinishedStep, fact: Elsewhere) -> Text:
 
 
 def checks_of_savers(fact: Unversioned) -> list[tuple[Text, ...]]:
-    """Return sentences about the nodes that saved the written cells, and about a later check that notices the write."""
+    """Return sentences about the nodes that saved the written cells. They say if a later check notices the write."""
     if not fact.used:
         return []
     who, _ = named_savers(save.node for save in fact.used)

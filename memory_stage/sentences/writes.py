@@ -97,7 +97,7 @@ def _describe_without_history(subject: Text, fact: Wrote, cells: Text, through: 
 
 
 def _second_name(done: FinishedStep, fact: Wrote, names: list[str]) -> Text:
-    """Return the sentence about further names that this line gave the written tensor; "" without any."""
+    """Return the sentence about a further name of the written tensor; "" if there is none or the first names it."""
     if names == ["_"]:
         return message("The notebook keeps {tensor} as its output, `_`.", tensor=name_or_operation(done, fact.tensor))
     return message("{name} names the same tensor.", name=code(names[0])) if names and fact.victims else ""
@@ -250,7 +250,7 @@ def describe_readers(done: FinishedStep, storage: StorageEntry, cover: Cover, by
     """Describe the named tensors, other than ``by``, that certainly show at least one written cell."""
     aliases = done.ledger.tensors.aliases_of(storage)
     if by is None:
-        aliases = [entry for entry in aliases if not entry.is_array]  # the write came through one of the arrays
+        aliases = [entry for entry in aliases if not entry.is_array]  # one of the arrays wrote the cells
     others = [entry for entry in aliases if entry is not by and entry.names and _overlap(entry, storage, cover)]
     if not others:
         return ""

@@ -194,7 +194,7 @@ class _Replay:
         self.made: dict[str, dict[str, dict]] = {kind: {} for kind in (*_MAKES.values(), "name")}
         self.versions: dict[str, int] = {}
         self.freed: set[tuple[str, str]] = set()
-        self.promised: set[str] = set()  # states that later events of the current step will make
+        self.promised: set[str] = set()  # all states that the events of the current step make
 
     def problems(self) -> Iterator[str]:
         at = f"variant {self.variant['id']!r:.40}"

@@ -48,7 +48,7 @@ class WriteLog:
         self._storages: OrderedDict[int, dict[tuple[int, str, bool], LineWrites]] = OrderedDict()
         #: Maps a line and an in-place operation to the number of its writes.
         self.totals: Counter[tuple[int, str]] = Counter()
-        #: The time of the last write that incremented no version.
+        #: The time of the last write that the framework's check of versions may miss.
         self.last_uncounted = -1
 
     def add(
@@ -94,7 +94,7 @@ class WriteLog:
             writes.begin, writes.end = min(writes.begin, extent[0]), max(writes.end, extent[1])
 
     def since(self, storage: int, time: int) -> list[LineWrites]:
-        """Return the writes of a storage that may have happened after ``time``, the earliest first."""
+        """Return the entries of a storage whose last write was after ``time``, in the order of these writes."""
         lines = self._storages.get(storage, {})
         return sorted((each for each in lines.values() if each.last > time), key=lambda each: each.last)
 

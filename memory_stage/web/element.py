@@ -97,7 +97,7 @@ class Figure:
         sentence: a sentence that describes the first picture.
         tables: the figure's numbers as tables.
         steps: one sentence for each event; empty if the figure has no events, or too many.
-        renew: a function that computes new data from a reader's choices in a live notebook, or None.
+        renew: returns new data or None for a reader's choices in a live notebook; None if the data never change.
     """
 
     data: dict[str, Any]

@@ -1,8 +1,7 @@
 """Build the HTML of a cell's output: escaped texts, and the scripts and style sheets that it needs.
 
-* The text of a chapter or a program is escaped; text in backticks becomes code.
-* A script or style sheet is usually written into an output once per kernel session (see `page_assets`), or never if the
-  page links it. Every script checks if its element is already defined, and a repeated style sheet has no effect.
+A script or style sheet is usually written into an output once per kernel session (see `page_assets`), or never if the
+page links it. Every script checks if its element is already defined, and a repeated style sheet has no effect.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ def page_assets(*names: str, package: str) -> str:
     """Return the `<style>` and `<script>` elements of assets, which a cell's HTML output has to begin with.
 
     In the book (environment variable `MINITENSOR_BOOK=1`) the result is empty, because the pages link the same files.
-    It is also empty if another cell's output already includes the assets in this kernel session. If that cell runs
-    again, its new output replaces the old one, so the new output includes the assets again. Colab shows each output in
-    a separate frame, so every output in Colab includes them.
+    An asset is left out if an output already includes it in this kernel session. If the cell of that output runs again,
+    its new output replaces the old one, so the new output includes the asset again. Colab shows each output in a
+    separate frame, so every output in Colab includes all assets.
 
     Args:
         names: the names of files in the folders `css` and `built` of `package`.

@@ -1,8 +1,7 @@
 """Show a trace without scripts, as text for a terminal and as HTML for a page.
 
-* The HTML has the program, a picture of the key step with its sentence, and a table with a row for each step. If there
-  are several variants, a table that compares their bytes comes first.
-* On a narrow screen, programs and tables scroll inside their boxes, and the page does not scroll sideways.
+The HTML has the program, a picture of the key step with its sentence, and a table with a row for each step. If there
+are several variants, a table that compares their bytes comes first.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Read the meters of NVIDIA GPUs from torch's allocator.
 
-The code follows torch's documentation. Most of its tests need a GPU and are skipped without one.
+Most tests of this module need a GPU and are skipped without one.
 
 * The counters are in host memory, so reading them does not wait for the GPU. This module touches a GPU only if the
   program has used it already.

@@ -53,8 +53,8 @@ class TorchPatches:
 
     Args:
         modes: the mode of the recorded thread, and the one that other threads get.
-        note: called with the reason why a part of the program is not recorded, once for each reason.
-        emit: called with the event that ends the recording.
+        note: called with the reason why a part of the program is not recorded.
+        emit: called with the event of a compilation, and with the event that ends the recording.
         made: called with the name of a function, the tensor that it created and its arguments.
         of_layer: returns the patched initializer of ``BackwardHook``, given the original one.
     """

@@ -49,8 +49,8 @@ def explain(
 
     Raises:
         ValueError: if there is no such language.
-        Any error of the program, unless ``catch`` is True. Its attribute ``explained`` is then the report. Either way
-        the report has a row for the error, at the operation that raised it.
+        Any error of the program; if ``catch`` is True, only an error that is no ``Exception``, such as SystemExit. The
+            attribute ``explained`` of the error is the report. The report has a row for the error.
     """
     chosen = chosen_language(language)
     listener = Listener(in_reach(function, args, kwargs))

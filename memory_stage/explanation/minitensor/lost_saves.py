@@ -82,7 +82,7 @@ def _saved_tensors(savers: Iterable[tuple[Node, int]], lost: bool) -> Iterator[t
 
 
 def _role_of(op: str, names: list[str]) -> str:
-    """Return the role of a saved tensor: ``input``, ``output``, ``inputs x and y``."""
+    """Return the role of a saved tensor: ``input``, ``output``, ``inputs x and y``; else ``saved tensor``."""
     row = row_of(op) or row_of(op + "_")
     if names == ["out"]:
         return said(message("output"))

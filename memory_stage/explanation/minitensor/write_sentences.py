@@ -13,7 +13,7 @@ from minitensor.memory.backward_needs import Needs
 
 MOST_NAMED = 3  # the largest number of saved tensors that a sentence names
 
-#: The operations that change the storage or the dtype of a tensor, and not only its shape.
+#: The operations that change the storage, the dtype or the number of elements of a tensor.
 REBOUND = {
     "cast_": message("The tensor has another dtype and a new storage now; the old storage is unchanged."),
     "resize_": message("The tensor has another number of elements now; the saved elements are unchanged."),

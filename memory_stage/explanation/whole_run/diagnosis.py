@@ -33,7 +33,7 @@ class FrameworkDiagnosis(Protocol):
         """The error in this package that ended the watch, or None."""
 
     def begin(self) -> None:
-        """Watch this thread."""
+        """Watch this thread. After :meth:`end`, continue the logs."""
 
     def end(self) -> None:
         """Stop watching."""

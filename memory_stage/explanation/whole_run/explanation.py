@@ -137,7 +137,7 @@ class Explanation:
         ]
 
     def nodes_made(self) -> int:
-        """Return how many nodes of the graph have been made, in the framework that the program imported first."""
+        """Return how many nodes of the graph have been made, in the first framework that is watched."""
         frameworks = {} if self._diagnosis is None else self._diagnosis.frameworks
         return next((each.nodes_made() for each in frameworks.values()), 0)
 
@@ -196,7 +196,7 @@ class Explanation:
     def _end(
         self, error: BaseException | None, traceback: TracebackType | None, variables: dict[str, Any], file: str
     ) -> None:
-        """At the end of the outermost block, stop watching, and diagnose its error, if there is one."""
+        """At the end of the outermost block, stop watching, and diagnose its error and the state at the end."""
         if self._thread != threading.get_ident() or self._diagnosis is None:
             return
         if self._depth == 1:

@@ -23,8 +23,6 @@ from memory_stage.watch.paddle.paddle_run import WatchedPaddleRun
 class PaddleDiagnosis:
     """Watches a run of Paddle from :meth:`begin` to :meth:`end`; see :class:`.diagnosis.FrameworkDiagnosis`.
 
-    ``begin`` may be called again after ``end``, and then continues the logs.
-
     Args:
         note: called with a sentence about something that could not be watched.
     """

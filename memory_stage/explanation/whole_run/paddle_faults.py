@@ -133,7 +133,7 @@ def _overwritten(
 
 
 def _is_stale(run: WatchedPaddleRun, version: str, value: Any) -> bool:
-    """True if the graph of a tensor saved another whose later overwriting Paddle did not notice."""
+    """True if the graph of a tensor saved numbers that were then overwritten, which Paddle does not notice."""
     if not run.calls.is_tensor(value):
         return False
     return any(_unnoticed_writers(run, saved) for saved in saved_states(run, version, [value]))
@@ -291,7 +291,7 @@ def logged_nodes(run: WatchedPaddleRun, roots: list[Any]) -> Iterator[LoggedNode
     """Yield the logged nodes behind tensors."""
     for each in nodes_behind(roots):
         node = run.calls.graph.find(each.node_ptr())
-        if node is not None and node.name == each.name():
+        if node is not None and node.name == each.name():  # not an older node at this address
             yield node
 
 

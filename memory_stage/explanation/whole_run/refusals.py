@@ -39,7 +39,7 @@ class _Rule:
 def diagnose_error(
     lines: Lines, made_in: Callable[[Any], ProgramLine], error: BaseException, traceback: TracebackType | None
 ) -> Fault | None:
-    """Return the fault of an error that ended the program, or None if no rule knows its message.
+    """Return the fault of an error that ended the program; None if no rule applies, or if a vague rule has no fix.
 
     Args:
         lines: knows which frames belong to the program.

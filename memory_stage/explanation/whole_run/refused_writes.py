@@ -17,7 +17,7 @@ _INITIALIZING = re.compile(r"\.(uniform|normal|fill|zero|copy|exponential|set_va
 
 
 def fix_leaf(refused: RefusedStatement) -> list[Fix]:
-    """Return fixes: put the statement and following writes of the tensor under ``no_grad``; or make a new tensor."""
+    """Return fixes: put this and the next writes of the tensor under ``no_grad``; or make a new tensor, as in hooks."""
     if refused.statement is None:
         return []
     hook = _fix_in_hook(refused)
@@ -123,7 +123,7 @@ def _new_value(refused: RefusedStatement, statement: ast.stmt) -> str:
 
 
 def fix_expanded(refused: RefusedStatement) -> list[Fix]:
-    """Return the fix that copies the tensor whose elements share memory."""
+    """Return the fix of a hook, or the fix that copies the tensor whose elements share memory."""
     hook = _fix_in_hook(refused)
     if hook is not None:
         return [hook]

@@ -16,8 +16,8 @@ from memory_stage.messages import message
 def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
     """Yield a fault for each statement that replaced a part of a module, if no optimizer received the new part.
 
-    The replacement is a fault only if backward has reached the new parameters, no optimizer has them, and an optimizer
-    has parameters that no module has.
+    The replacement is a fault only if backward has reached the new parameters, no optimizer has them, an optimizer has
+    parameters that no module has, and the same block made an optimizer before.
     """
     optimizers = [each for each in variables.values() if isinstance(each, torch.optim.Optimizer)]
     modules = {name: each for name, each in variables.items() if isinstance(each, torch.nn.Module)}

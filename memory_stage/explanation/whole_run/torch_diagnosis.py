@@ -35,8 +35,6 @@ from memory_stage.watch.torch.watched_run import WatchedRun
 class TorchDiagnosis:
     """Watches a run of PyTorch from :meth:`begin` to :meth:`end`; see :class:`.diagnosis.FrameworkDiagnosis`.
 
-    ``begin`` may be called again after ``end``, and then continues the logs.
-
     Args:
         note: called with a sentence about something that could not be watched.
     """

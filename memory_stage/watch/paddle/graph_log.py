@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
-MOST_NODES = 100_000  # at the limit, the node that was created first is forgotten
+MOST_NODES = 100_000  # alive, and as many freed ones; at the limit, the oldest is forgotten
 
 
 @dataclass(frozen=True, slots=True)

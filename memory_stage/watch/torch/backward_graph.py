@@ -31,7 +31,7 @@ class SavedValue:
         node: the node that saved the tensor.
         attribute: the attribute of the node that has the tensor; "out" for the result of the operation.
         data: a tensor on the memory of the saved one.
-        version: the version at which the tensor was saved.
+        version: the version at which the tensor was saved; the present one if ``is_compared`` is False.
         is_stale: True if torch will refuse to use the tensor, because its version has changed.
         is_compared: False for a tensor in an attribute of a ``ctx``, because torch does not compare its version.
     """

@@ -1,8 +1,8 @@
 """Log the nodes and writes of a program with a function mode, which observes the program's calls of torch's functions.
 
 Before and after each call, the mode asks torch for the sequence number of the next node. If a call may write, the mode
-also compares the versions of the arguments before and after the call. The mode reads no elements, copies nothing and
-keeps no tensor alive.
+also compares the versions of the arguments before and after the call. The mode reads no elements, except those that are
+shared with NumPy, and keeps no tensor alive.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ _NOT_WATCHED: dict[Text, Text] = {
     ELSEWHERE: message("Another thread computes with tensors: only its writes are watched, and no other operations."),
 }
 
-#: The number of backward passes that are checked after an unversioned write: the next may start from another loss.
+#: How many backward passes are checked after an unversioned write, because the next may start from another loss.
 CHECKED_PASSES = 4
 
 
@@ -110,7 +110,7 @@ class WatchedRun:
         modes: Any = (self._calls, self._bystander)
         self._patches = TorchPatches(modes, note, ignore, self._imported, lambda real: real)
         self._checked = -1
-        self._suspicious_passes = 0  # the number of the next passes to check because of an unversioned write
+        self._suspicious_passes = 0  # how many of the next passes to check because of writes or shared arrays
         self.passes: deque[BackwardPass] = deque(maxlen=MOST_PASSES)
         self.first_unretained = 0
 
