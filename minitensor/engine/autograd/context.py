@@ -193,7 +193,7 @@ def _show(x: Any) -> str:
 
 
 def written_by(x: Tensor) -> str:
-    """Describe the last write into the memory of ``x``: its name and line, if the log of writes has it."""
+    """Return the name and line of the last write into the memory of ``x``; a general term if it was not logged."""
     write = write_that_made(x._storage, x._storage.version)
     if write is None:
         return "an in-place operation"

@@ -192,7 +192,7 @@ def _first_order(checked: _Function, eps: float) -> Iterator[Comparison]:
 
 
 def _compare_with_zero(checked: _Function, outputs: list[Tensor], numeric: list[Arrays]) -> Iterator[Comparison]:
-    """Compare the slopes of outputs that require no gradient with 0."""
+    """Yield comparisons of 0 with the slopes of outputs that require no gradient."""
     for k, out in enumerate(outputs):
         for i, name in enumerate(checked.names):
             label = f"output {k} (which requires no gradient)"
@@ -238,9 +238,10 @@ def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> 
 
 
 def _second_order(checked: _Function, eps: float) -> Iterator[Comparison]:
-    """Compare first gradients with and without ``create_graph``; then, for a weighted sum of them, compare slopes.
+    """Yield comparisons of first gradients with and without ``create_graph``, then of the slopes of a weighted sum.
 
-    The slopes are those of the sum along the inputs and the weights of the outputs, from backward and from differences.
+    The sum is that of all first gradients. Its slopes along the inputs and the weights of the outputs are compared, from
+    backward and from differences.
     """
     count = len(checked.arrays)
 

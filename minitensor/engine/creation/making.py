@@ -27,7 +27,7 @@ def made_on(gpu: Any, op: str, array: np.ndarray) -> Tensor:
 
 
 def made_here(op: str, array: np.ndarray) -> Tensor:
-    """Call :func:`made_on` for the device that ``set_device`` chose."""
+    """Return the tensor of :func:`made_on` for the device that ``set_device`` chose."""
     return made_on(current.gpu, op, array)
 
 

@@ -16,7 +16,7 @@ from minitensor.engine.modes import modes
 
 
 def placed_on(gpu: Any, array: Any) -> Any:
-    """Copy ``array`` to ``gpu`` (None: the host)."""
+    """Return a copy of ``array`` on ``gpu`` (None: the host)."""
     host = host_array(array)
     host = host.copy() if host is array else host
     return host if gpu is None else gpu.put(host)

@@ -127,7 +127,7 @@ class MemoryLog(EventLog):
         category: str = "",
         time_us: int | None = None,
     ) -> Block:
-        """Call :meth:`CachingAllocator.allocate` and log the call.
+        """Return the block of :meth:`CachingAllocator.allocate`, and log the call.
 
         ``time_us`` is the time of the event; None means now.
         """
@@ -155,7 +155,7 @@ class MemoryLog(EventLog):
             self.add(MemoryEvent("free", block.address, block.size, block.requested, *origin))
 
     def empty_cache(self, time_us: int | None = None) -> int:
-        """Call :meth:`CachingAllocator.empty_cache` and log the released segments."""
+        """Return the bytes of :meth:`CachingAllocator.empty_cache`, and log the released segments."""
         self._now = self._clock() if time_us is None else time_us
         return self.allocator.empty_cache()
 

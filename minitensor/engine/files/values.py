@@ -161,7 +161,7 @@ class Decoder:
         self._encoded = structure["value"]
 
     def value(self, encoded: Any) -> Any:
-        """Decode the structure ``encoded``."""
+        """Return the value that the structure ``encoded`` describes."""
         if isinstance(encoded, list):
             return [self.value(each) for each in encoded]
         if not isinstance(encoded, dict):

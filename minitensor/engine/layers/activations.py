@@ -94,7 +94,7 @@ SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 
 def selu(x: Tensor, scale: float = SELU_SCALE, alpha: float = SELU_ALPHA, name: str | None = None) -> Tensor:
-    """Return ``scale * x`` where ``x > 0``, else ``scale * alpha * (exp(x) - 1)``; ``alpha >= 0`` (Klambauer 2017)."""
+    """Return ``scale * (x if x > 0 else alpha * (exp(x) - 1))``, for ``alpha >= 0`` (Klambauer et al. 2017)."""
     (x,) = floats_of("selu", x=x)
     scale, alpha = checks.real("selu", "scale", scale), checks.real("selu", "alpha", alpha, least=0)
     return FUNCTIONS["multiply"](FUNCTIONS["elu"](x, float(alpha)), float(scale))

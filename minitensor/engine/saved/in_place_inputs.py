@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def own_input(op: str, x: Tensor, *nodes: Node | None) -> Saved:
-    """Save a copy of ``x``, which ``op`` is about to overwrite.
+    """Return a saved copy of ``x``, which ``op`` is about to overwrite.
 
     Args:
         nodes: the nodes of the operands, for the error.
@@ -41,16 +41,17 @@ def own_input(op: str, x: Tensor, *nodes: Node | None) -> Saved:
 
 
 def copy_of(a: np.ndarray) -> Saved:
-    """Save a copy of ``a`` on a new storage."""
+    """Return a saved copy of ``a``, on a new storage."""
     copy = a.copy() if cpu_meter.allocated < large.nbytes else copied(a)
     return copy, new_storage(copy), 0
 
 
 def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *nodes: Node | None) -> Saved:
-    """Save ``b``, an operand on the storage of ``x``, which ``op`` is about to write; copy ``b`` only if needed.
+    """Return ``b``, an operand on the storage of ``x``, as a saved value: a copy if ``op`` is about to overwrite ``b``.
 
     Args:
-        own: the saved copy of ``x``, if the rules also need ``x``; otherwise None.
+        own: the saved copy of ``x``, if the rules also need ``x``; otherwise None. It also serves as that of ``b`` if
+            ``b`` is a view of ``x``.
         nodes: the nodes of the operands, for the error.
 
     Raises:
@@ -72,7 +73,7 @@ def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *nodes: No
 
 
 def saved_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *nodes: Node | None) -> Saved:
-    """Save marks as packed bits, which take 1/32 of the bytes of a float32 tensor.
+    """Return marks as a saved value: packed bits, which take 1/32 of the bytes of a float32 tensor.
 
     Args:
         op, x: the operation and the operand that it is about to overwrite, if the marks were computed from ``x``.
