@@ -23,7 +23,7 @@ from memory_stage.engines.protocol import POLICIES
 from memory_stage.engines.router import has_minitensor
 from memory_stage.explanation.step_reporter import StepReporter
 from memory_stage.explanation.whole_run import command
-from memory_stage.explanation.whole_run.rank import with_rank
+from memory_stage.explanation.whole_run.one_screen import with_rank
 from memory_stage.messages import default_language, message, plural, said, set_language
 from memory_stage.messages.catalogues import codes
 from memory_stage.messages.message import write_in

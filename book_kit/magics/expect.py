@@ -28,7 +28,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
-from memory_stage.integrations.cell_source import numbered_as_seen
+from memory_stage.integrations.magic_options import numbered_as_seen
 from memory_stage.messages import Text, message, said
 from memory_stage.web.embed import page_assets
 

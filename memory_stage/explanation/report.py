@@ -84,7 +84,7 @@ class Report:
     __repr__ = __str__
 
     def to_json(self, indent: int | None = None) -> str:
-        """Return the report as JSON for tools; ``report.schema.json`` in this folder describes it."""
+        """Return the report as JSON for tools; ``report.schema.json`` in the repository describes it."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent)
 
     def to_dict(self) -> dict[str, Any]:

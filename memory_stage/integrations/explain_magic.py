@@ -27,8 +27,7 @@ from IPython.display import display
 from memory_stage.engines.protocol import POLICIES
 from memory_stage.engines.router import FRAMEWORKS, Router, has_minitensor
 from memory_stage.explanation.whole_run.explanation import Explanation, watching
-from memory_stage.integrations.cell_source import number_of_cell, numbered_as_seen
-from memory_stage.integrations.magic_options import MagicOptions
+from memory_stage.integrations.magic_options import MagicOptions, number_of_cell, numbered_as_seen
 from memory_stage.messages import language, speaking
 from memory_stage.messages.catalogues import codes
 

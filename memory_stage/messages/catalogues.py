@@ -81,8 +81,8 @@ class Language:
 
 def digest_of(text: str, context: str = "") -> str:
     """Return a short hash of a text and its context, the key of the translation in a compiled catalogue."""
-    hashed = hashlib.blake2b(f"{context}\x04{text}".encode(), digest_size=4).digest()
-    return base64.b64encode(hashed).decode().rstrip("=")
+    hashed = hashlib.blake2b(f"{context}\x04{text}".encode(), digest_size=3).digest()
+    return base64.b64encode(hashed).decode()
 
 
 #: The language of the texts in the source.

@@ -61,7 +61,7 @@ def report_error(error: BaseException | None) -> int:
         return 0
     if isinstance(error, SystemExit):
         if error.code is None or isinstance(error.code, int):
-            return error.code or 0
+            return int(error.code or 0)
         print(error.code, file=sys.stderr)
         return FAILED
     sys.excepthook(type(error), error, error.__traceback__)

@@ -74,8 +74,8 @@ def test_a_wheel_has_every_file_but_settings_and_sources(package: str, unpacked:
     files = {name for name in done.stdout.split("\0") if name and (ROOT / name).exists()}
     inside = unpacked[package]
     built = {path.relative_to(inside).as_posix() for path in (inside / package).rglob("*") if path.is_file()}
-    # The schemas of figures describe the input of their scripts; only tests read them.
-    schemas = r".*/figures/.*\.schema\.json"
+    # These schemas describe the input of the figures' scripts, and the report as JSON; only tests read them.
+    schemas = r".*/(figures|explanation)/.*\.schema\.json"
     sources = r".*/web/(js|css)/.*\.(js|css|d\.ts)|.*/words\.json|.*\.po"
     left_out = re.compile(rf".*/(pyproject\.toml|README\.md)|{schemas}|{sources}")
     missing = {name for name in files - built if not left_out.fullmatch(name)}

@@ -3,9 +3,9 @@
 * :mod:`.faults` defines a fault: a verdict, the lines that lead to it, the reason, and edits that mend it.
 * :mod:`.diagnosis` watches each framework as soon as the program has imported it.
 * :mod:`.torch_diagnosis` calls the diagnoses for PyTorch. :mod:`.overwritten`, :mod:`.freed_graph`,
-  :mod:`.copied_losses`, :mod:`.references`, :mod:`.array_faults`, :mod:`.kept_objects`, :mod:`.aliased_averages`,
-  :mod:`.aliased_networks` and :mod:`.replaced_parameters` diagnose one kind of fault each.
+  :mod:`.copied_losses`, :mod:`.references`, :mod:`.array_faults`, :mod:`.kept_objects`, :mod:`.aliased_averages` and
+  :mod:`.aliased_networks` diagnose one kind of fault each.
 * :mod:`.paddle_diagnosis` diagnoses shared memory in Paddle, and :mod:`.paddle_faults` Paddle's backward passes.
-* :mod:`.refusals`, :mod:`.leaks` and :mod:`.function_leaks` serve both frameworks.
+* :mod:`.refusals` and :mod:`.leaks` serve both frameworks.
 * :mod:`.explanation` collects the faults of a program; :mod:`.one_screen` prints them on one screen.
 """

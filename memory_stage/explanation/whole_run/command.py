@@ -18,8 +18,14 @@ from typing import Any
 
 from memory_stage.explanation.whole_run.explanation import Explanation, watching
 from memory_stage.explanation.whole_run.faults import Fault
-from memory_stage.explanation.whole_run.one_screen import are_colours_wanted, coloured, count_of, heading
-from memory_stage.explanation.whole_run.rank import rank_words, with_rank
+from memory_stage.explanation.whole_run.one_screen import (
+    are_colours_wanted,
+    coloured,
+    count_of,
+    heading,
+    rank_words,
+    with_rank,
+)
 from memory_stage.messages import Language, Text, message, render, said, speaking
 from memory_stage.messages.catalogues import codes
 from memory_stage.recorder.counted_run import CountedRun

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from memory_stage.explanation.whole_run.cut_history import STACK, has_history, without_cuts
+from memory_stage.explanation.whole_run.cut_history import STACK, has_history, names_with_history, without_cuts
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
-from memory_stage.explanation.whole_run.program_text import ProgramText, name_of, names_in
+from memory_stage.explanation.whole_run.program_text import ProgramText, name_of
 from memory_stage.messages import message
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_graph import leaves_behind
@@ -116,7 +116,8 @@ def _is_handed_on(text: ProgramText, statement: ast.stmt) -> bool:
 def _copies_results(text: ProgramText, given: ast.expr, frames: list[FrameType]) -> bool:
     """Return True if the numbers in the argument of a call come from tensors with a history."""
     values = [given, *(each.args[0] for each in _appends(text, given))]
-    names = {name for each in values if ast.unparse(without_cuts(each)) != ast.unparse(each) for name in names_in(each)}
+    cut = [each for each in values if ast.unparse(without_cuts(each)) != ast.unparse(each)]
+    names = {name for each in cut for name in names_with_history(each)}
     variables = [{**frame.f_globals, **frame.f_locals} for frame in frames]
     return any(has_history(each.get(name)) for name in names for each in variables)
 

@@ -8,13 +8,15 @@ from typing import Any
 
 from memory_stage.explanation.whole_run import program_text
 from memory_stage.explanation.whole_run.faults import Evidence, Fix
-from memory_stage.explanation.whole_run.refused_statement import RefusedStatement
+from memory_stage.explanation.whole_run.refused_writes import RefusedStatement
 from memory_stage.messages import message
 from memory_stage.watch.lines import ProgramLine
 
 #: Attributes, methods and functions whose result has the numbers of a tensor without its history.
 _ATTRIBUTES, _METHODS = ("data",), ("detach", "item", "tolist", "numpy")
 _DIFFERENTIATING = ("torch.autograd.grad", "autograd.grad", "grad")
+#: Functions whose results have no history, as the results of comparisons.
+_WITHOUT_HISTORY = ("argmax", "argmin", "argsort", "eq", "ne", "gt", "ge", "lt", "le", "isclose", "nonzero")
 _COPYING = ("tensor", "as_tensor", "Tensor", "FloatTensor")
 
 STACK = message("`torch.stack` joins the results and keeps their histories.")
@@ -95,7 +97,7 @@ def _cut(refused: RefusedStatement) -> tuple[ast.expr, str] | None:
             return None
         for node in reversed(list(ast.walk(value))):  # the innermost first
             base = _base_of_cut(node)
-            if base and any(has_history(refused.variable(name)) for name in program_text.names_in(ast.parse(base))):
+            if base and any(has_history(refused.variable(name)) for name in names_with_history(ast.parse(base))):
                 return node, base  # type: ignore[return-value]  # it is an expression
         needed |= program_text.names_in(value)
     return None
@@ -132,6 +134,15 @@ def _records(call: ast.Call) -> bool:
     """Return True unless a call of ``torch.autograd.grad`` is known to return gradients without a history."""
     given = {each.arg: each.value for each in call.keywords}
     return getattr(given.get("create_graph"), "value", "create_graph" in given or None in given) is not False
+
+
+def names_with_history(node: ast.AST) -> set[str]:
+    """Return the names that an expression reads, except in comparisons and in functions such as ``argmax``."""
+    called = program_text.name_of(node.func) if isinstance(node, ast.Call) else ""
+    if isinstance(node, ast.Compare) or called in _WITHOUT_HISTORY:
+        return set()
+    own = {node.id} if isinstance(node, ast.Name) else set()
+    return own.union(*map(names_with_history, ast.iter_child_nodes(node)))
 
 
 def has_history(value: Any) -> bool:

@@ -13,8 +13,7 @@ from types import ModuleType, TracebackType
 from typing import Any, Protocol
 
 from memory_stage.explanation.whole_run import refusals
-from memory_stage.explanation.whole_run.faults import Fault
-from memory_stage.explanation.whole_run.guarded import FaultCollector
+from memory_stage.explanation.whole_run.faults import Fault, FaultCollector
 from memory_stage.messages import Language, Text, message
 from memory_stage.watch.lines import UNKNOWN_LINE, Lines, ProgramLine
 
@@ -103,7 +102,8 @@ class Diagnosis:
                 self._note(
                     message("Watching ended early because of an error in this tool: {error}.", error=repr(each.failure))
                 )
-            if variables and (error is None or type(error).__name__ == "OutOfMemoryError"):
+            is_end = error is None or isinstance(error, SystemExit) or type(error).__name__ == "OutOfMemoryError"
+            if variables and is_end:
                 collector.collect(message("the state at the end"), lambda each=each: each.diagnose_end(variables, file))  # type: ignore[misc]
         if error is not None:
             collector.explain(

@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 
 from memory_stage.explanation.whole_run.diagnosis import FRAMEWORKS, Diagnosis
 from memory_stage.explanation.whole_run.faults import Fault, HarmlessWrites
-from memory_stage.explanation.whole_run.one_screen import as_text
-from memory_stage.explanation.whole_run.rank import rank_words
+from memory_stage.explanation.whole_run.one_screen import as_text, rank_words
 from memory_stage.messages import Language, Text, default_language, render, speaking
 from memory_stage.messages import language as find_language
 from memory_stage.recorder.reachable_tensors import local_variables
@@ -53,6 +52,7 @@ class Explanation:
         faults: the faults, in the order of the run.
         on_fault: called with each new fault as soon as it is found; None for nothing.
         unseen: a sentence for each thing that could not be watched or diagnosed.
+        ended_by: the error that ended the latest block or call early, such as "SystemExit: 3"; None without an error.
     """
 
     def __init__(
@@ -63,6 +63,7 @@ class Explanation:
         self.faults: list[Fault] = []
         self.on_fault: Callable[[Fault], None] | None = None
         self.unseen: list[str] = []
+        self.ended_by: str | None = None
         self._diagnosis: Diagnosis | None = None
         self._depth = 0
         self._thread = 0
@@ -178,6 +179,7 @@ class Explanation:
             "faults": [each.to_dict() for each in self.faults],
             "harmless": [each.to_dict() for each in self.harmless],
             "unseen": list(self.unseen),
+            "ended_by": self.ended_by,
         }
 
     def _begin(self) -> None:
@@ -200,6 +202,7 @@ class Explanation:
         if self._thread != threading.get_ident() or self._diagnosis is None:
             return
         if self._depth == 1:
+            self.ended_by = None if error is None else f"{type(error).__name__}: {error}".removesuffix(": ")
             self._diagnosis.end(error, traceback, variables, file)
         with self._lock:
             self._depth -= 1

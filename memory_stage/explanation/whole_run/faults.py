@@ -1,4 +1,4 @@
-"""A fault of a program, and the edits that mend it.
+"""A fault of a program, the edits that mend it, and a collector of the faults that diagnoses find.
 
 The sentences of a fault are messages. They are rendered in the language of the report when the fault is made.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import difflib
 import linecache
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory_stage.messages import Text, joined, message, said
+from memory_stage.messages import Language, Text, joined, message, said, speaking
 from memory_stage.watch.lines import ProgramLine
 
 
@@ -172,3 +172,44 @@ def named_lines(lines: Iterable[ProgramLine]) -> Text:
 def named(name: str) -> Text:
     """Return the name of a tensor as code, or ``a tensor`` for a tensor without a name."""
     return f"`{name}`" if name else message("a tensor")
+
+
+class FaultCollector:
+    """Passes on the faults that diagnoses find, and notes the diagnoses that fail.
+
+    Args:
+        note: called with a sentence about something that could not be diagnosed.
+    """
+
+    def __init__(self, add: Callable[[Fault], None], note: Callable[[Text], None], language: Language) -> None:
+        self.add, self._note, self.language = add, note, language
+        self._explained = 0  # the id of the last error that was diagnosed
+
+    def begin(self) -> None:
+        """Forget which error was explained, because a later error may get its id."""
+        self._explained = 0
+
+    def collect(self, what: Text, diagnose: Callable[[], list[Any]]) -> bool:
+        """Add the faults of a diagnosis and return True if there are any. If the diagnosis fails, note that."""
+        try:
+            with speaking(self.language):
+                found = [fault for fault in diagnose() if fault is not None]
+        except Exception as failure:
+            self._note(
+                message(
+                    "An error in this tool prevented the diagnosis of {part}: {error}.", part=what, error=repr(failure)
+                )
+            )
+            return False
+        for fault in found:
+            self.add(fault)
+        return bool(found)
+
+    def explain(self, error: BaseException, what: Text, diagnose: Callable[[], list[Any]]) -> None:
+        """Add the faults behind an error, unless it has been explained."""
+        if not self.is_explained(error) and self.collect(what, diagnose):
+            self._explained = id(error)
+
+    def is_explained(self, error: BaseException) -> bool:
+        """Return True if a fault was found for an error."""
+        return id(error) == self._explained

@@ -15,6 +15,7 @@ import torch
 
 from memory_stage.engines.torch.node_names import is_leaf, short_name
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
+from memory_stage.explanation.whole_run.freed_results import RANDOM, FreedResults, find_outside_loop, fix_shared_batch
 from memory_stage.explanation.whole_run.program_names import ProgramNames
 from memory_stage.explanation.whole_run.program_text import (
     ProgramText,
@@ -27,6 +28,7 @@ from memory_stage.explanation.whole_run.program_text import (
 from memory_stage.explanation.whole_run.second_pass import (
     FREES,
     REACHES_FREED,
+    advise_constant,
     advise_detach,
     advise_forward,
     advise_one_pass,
@@ -58,29 +60,48 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
     names = ProgramNames(frames)
     nodes = list(nodes_behind(roots))
     gone = [node for node in nodes if is_freed(node)] or nodes
-    for passed in watch.passes:
-        old = [node for node in gone if node._sequence_nr() < passed.next_node]
-        if passed.keeps_graph or not old:
-            continue
-        freed = watch.lines[passed.line]
-        new = [node for node in nodes if node._sequence_nr() >= passed.next_node]
-        border = _border(watch, new, passed, freed, asking)
-        constant = _fix_constant(border, names) if border is not None and _reach_leaf(new) else ()
+    freeing = [
+        (passed, old)
+        for passed in watch.passes
+        if not passed.keeps_graph and (old := [node for node in gone if node._sequence_nr() < passed.next_node])
+    ]
+    if not freeing:
+        return None
+    passed, old = next((each for each in freeing if _may_reach(*each, watch, frames)), freeing[0])
+    freed = watch.lines[passed.line]
+    results = FreedResults(watch, roots, frames, passed, asking)
+    outside = find_outside_loop(results, [ProgramText(file) for file in watch.lines.files()])
+    new = [node for node in nodes if node._sequence_nr() >= passed.next_node]
+    border = None if results.is_needed() else _border(watch, new, passed, freed, asking)
+    fixes = _fix_constant(border, names) if border is not None and _reach_leaf(new) else ()
+    shared = _reached_before(freed, frames) if freed != asking else set()
+    made = watch.line_of_node(max([node for node in old if node in shared] or old, key=_number))
+    if outside is not None:
+        fixes, made = (fixes if outside.is_repeated() else ()) or outside.fixes(), outside.made or made
+    else:
         fault = None if border is None else _diagnose_border(border, names, frames)
         if fault is not None:
             return fault
-        shared = _reached_before(freed, frames) if freed != asking else set()
-        first = max([node for node in old if node in shared] or old, key=lambda node: node._sequence_nr())
-        made = watch.line_of_node(first)
-        lines = {watch.line_of_node(node) for node in old}
-        return Fault(
-            "graph freed",
-            second_pass(asking, freed),
-            evidence_of_second_pass(made, freed, asking),
-            FREES,
-            (*constant, *_fixes_of_second_pass(made if len(lines) == 1 else UNKNOWN_LINE, freed, asking, bool(shared))),
-        )
-    return None
+        batch = None if freed == asking else fix_shared_batch(results, freed)
+        repeated = made if len({watch.line_of_node(node) for node in old}) == 1 else UNKNOWN_LINE
+        if batch is not None:
+            fixes = (batch,)
+        elif freed == asking and results.is_out_of_date():
+            fixes = (*fixes, Fix(advise_forward(asking, freed)))
+        else:
+            again, *others = _fixes_of_second_pass(repeated, freed, asking, bool(shared))
+            fixes = (*fixes, again, *([] if results.is_out_of_date() else others))
+    return Fault("graph freed", second_pass(asking, freed), evidence_of_second_pass(made, freed, asking), FREES, fixes)
+
+
+def _number(node: Any) -> int:
+    return int(node._sequence_nr())
+
+
+def _may_reach(passed: BackwardPass, old: list[Any], watch: WatchedRun, frames: list[FrameType]) -> bool:
+    """Return False if the variable from which a pass started still exists and does not reach the freed nodes."""
+    behind = _reached_before(watch.lines[passed.line], frames)
+    return not behind or max(map(_number, behind)) >= passed.next_node or not behind.isdisjoint(old)
 
 
 @dataclass(frozen=True)
@@ -140,7 +161,8 @@ def _diagnose_border(border: _Border, names: ProgramNames, frames: list[FrameTyp
         return _carried_state(states, frames[0], border)
     if border.freed != border.asking:
         return None
-    kept_state = find_kept_state(border.reads, [name for name, x in names.all_tensors() if node_of(x) is not None])
+    tensors = [name for name, x in names.all_tensors() if node_of(x) is not None]
+    kept_state = find_kept_state(border.reads, tensors, border.asking)
     return None if kept_state is None else _carrying(f"`{kept_state[0]}`", border, kept_state[1])
 
 
@@ -158,12 +180,7 @@ def _fix_constant(border: _Border, names: ProgramNames) -> tuple[Fix, ...]:
     assigned = {each for loop in text.loops_around(reads.lineno) for part in loop.body for each in assigned_names(part)}
     if name in assigned or name not in names_in(reads):
         return ()
-    sentence = message(
-        "Detach `{name}` if it should be a constant for these passes, such as an earlier output of the model: "
-        "`.detach()` keeps the numbers and drops the graph.",
-        name=name,
-    )
-    return (Fix(sentence, text.file, text.wrapped(made.value, "{}.detach()")),)
+    return (Fix(advise_constant(name), text.file, text.wrapped(made.value, "{}.detach()")),)
 
 
 def _reach_leaf(nodes: list[Any]) -> bool:
@@ -286,7 +303,11 @@ def _carried_state(names: list[str], frame: FrameType, border: _Border) -> Fault
 def _detach_after(asking: ProgramLine, value: Text, *statements: str) -> Fix:
     """Return the fix that detaches values after a backward pass; it has no edit without statements."""
     text = ProgramText(asking.file)
-    edits = text.insert_after(text.statement_at(asking.number), *statements) if statements else ()
+    after = text.statement_at(asking.number)
+    names = {each.partition(" ")[0] for each in statements}
+    for each in [] if after is None else text.siblings_after(after):
+        after = each if names & assigned_names(each) else after
+    edits = text.insert_after(after, *statements) if statements else ()
     return Fix(advise_detach(value, max(1, len(statements))), text.file, edits)
 
 
@@ -314,7 +335,7 @@ def _fixes_of_second_pass(
     is_read = repeated is not None and statement is not None and assigned_names(repeated) & names_in(statement)
     if same and isinstance(repeated, ast.Assign) and statement is not None and repeated is not statement:
         before = statement if is_read else _reader_in_loop(text, repeated, statement)
-        edits = text.insert_before(before, ast.unparse(repeated))
+        edits = () if RANDOM.search(ast.unparse(repeated)) else text.insert_before(before, ast.unparse(repeated))
     return Fix(advise_forward(asking, freed), text.file, edits), Fix(advise_one_pass(freed, asking))
 
 

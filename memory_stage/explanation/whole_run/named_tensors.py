@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
@@ -33,9 +34,12 @@ def in_frames(frames: list[FrameType], is_tensor: Callable[[Any], bool]) -> Iter
 
 
 def in_variables(variables: Mapping[str, Any], is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """Yield every tensor that variables reach, with its name."""
+    """Yield every tensor that variables reach, with its name. The variables of IPython itself are not searched."""
+    ipython: Any = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    hidden = {} if shell is None else shell.user_ns_hidden
     for name, value in list(variables.items()):
-        if not name.startswith("_"):
+        if not name.startswith("_") and (name not in hidden or hidden[name] is not value):
             yield from _reach(name, value, is_tensor)
 
 

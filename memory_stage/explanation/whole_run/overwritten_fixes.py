@@ -14,8 +14,15 @@ from memory_stage.explanation.whole_run.faults import Edit, Fix
 from memory_stage.explanation.whole_run.program_names import ProgramNames
 from memory_stage.explanation.whole_run.program_text import ProgramText, differentiated, is_fed_back
 from memory_stage.explanation.whole_run.second_pass import detached, find_kept_state
-from memory_stage.explanation.whole_run.step_fixes import fix_leaf_write, fix_step_order, owner_of_call, repeat_forward
-from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue, fix_read, fix_write
+from memory_stage.explanation.whole_run.write_fixes import (
+    OverwrittenValue,
+    fix_leaf_write,
+    fix_read,
+    fix_step_order,
+    fix_write,
+    owner_of_call,
+    repeat_forward,
+)
 from memory_stage.messages import joined, message
 from memory_stage.recorder.reachable_tensors import own_variables
 from memory_stage.watch.lines import ProgramLine

@@ -9,9 +9,8 @@ from types import FrameType
 from typing import Any
 
 from memory_stage.explanation.whole_run import leaks, named_tensors, paddle_faults
-from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
-from memory_stage.explanation.whole_run.function_leaks import FunctionLeaks
-from memory_stage.explanation.whole_run.guarded import FaultCollector
+from memory_stage.explanation.whole_run.faults import Evidence, Fault, FaultCollector, Fix
+from memory_stage.explanation.whole_run.leaks import FunctionLeaks
 from memory_stage.explanation.whole_run.paddle_faults import SavedState, saved_states
 from memory_stage.explanation.whole_run.program_text import ProgramText, target_of
 from memory_stage.messages import Text, message

@@ -28,8 +28,14 @@ from memory_stage.explanation.whole_run.second_pass import (
     find_kept_state,
     second_pass,
 )
-from memory_stage.explanation.whole_run.step_fixes import fix_leaf_write, fix_step_order, repeat_forward
-from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue, fix_read, fix_write
+from memory_stage.explanation.whole_run.write_fixes import (
+    OverwrittenValue,
+    fix_leaf_write,
+    fix_read,
+    fix_step_order,
+    fix_write,
+    repeat_forward,
+)
 from memory_stage.messages import Text, message, plural
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.paddle.graph_log import LoggedNode, TensorState
@@ -230,7 +236,9 @@ def _kept_state(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> tu
         return None
     reads = run.calls.lines[min(new, key=lambda node: node.number).line]
     tensors = named_tensors.in_frames(run.program_frames(frame), run.calls.is_tensor)
-    found = find_kept_state(reads, [name for name, x in tensors if not x.stop_gradient and x.grad_fn is not None])
+    found = find_kept_state(
+        reads, [name for name, x in tensors if not x.stop_gradient and x.grad_fn is not None], run.line_of(frame)
+    )
     return None if found is None else (reads, *found)
 
 

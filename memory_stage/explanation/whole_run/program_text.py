@@ -70,7 +70,9 @@ class ProgramText:
     ) -> tuple[Edit, ...]:
         if statement is None or not self.is_alone(statement):
             return ()
-        first, end = statement.lineno, (statement.end_lineno or statement.lineno) + 1
+        decorated = getattr(statement, "decorator_list", [])
+        first = min(each.lineno for each in [statement, *decorated])
+        end = (statement.end_lineno or statement.lineno) + 1
         lines = tuple(self._indent(first) + text for text in texts)
         return (Edit(end if is_after else first, end - first if replaces else 0, lines),)
 
@@ -282,7 +284,7 @@ def names_in(node: ast.AST) -> set[str]:
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
-def assigned_names(statement: ast.stmt) -> set[str]:
+def assigned_names(statement: ast.AST) -> set[str]:
     """Return the names that a statement assigns."""
     return {each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
 

@@ -13,8 +13,7 @@ from typing import Any
 import torch
 
 from memory_stage.engines.framework import Patches
-from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
-from memory_stage.explanation.whole_run.guarded import FaultCollector
+from memory_stage.explanation.whole_run.faults import Evidence, Fault, FaultCollector, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText
 from memory_stage.messages import message
 from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine

@@ -19,7 +19,7 @@ from memory_stage.explanation.whole_run import named_tensors, refused_writes
 from memory_stage.explanation.whole_run.cut_history import evidence_of_cut_history, fixes_of_cut_history
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, target_of
-from memory_stage.explanation.whole_run.refused_statement import RefusedStatement
+from memory_stage.explanation.whole_run.refused_writes import RefusedStatement
 from memory_stage.messages import Message, Text, message
 from memory_stage.watch.lines import Lines, ProgramLine, is_library_file
 

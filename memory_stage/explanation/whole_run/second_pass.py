@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText
 from memory_stage.messages import Text, capitalized, message, plural
-from memory_stage.watch.lines import ProgramLine
+from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
 
 #: The roles of the lines in such a fault, and the reasons.
 FREED = message("ran backward through it and freed it")
@@ -89,6 +89,15 @@ def advise_detach(value: Text, count: int = 1) -> Text:
     )
 
 
+def advise_constant(name: str) -> Text:
+    """Return the advice to detach a result if it is meant as a constant."""
+    return message(
+        "Detach `{name}` if it should be a constant for these passes, such as an earlier output of the model: "
+        "`.detach()` keeps the numbers and drops the graph.",
+        name=name,
+    )
+
+
 def advise_forward(asking: ProgramLine, freed: ProgramLine) -> Text:
     """Return the advice to repeat the forward pass before a second backward pass."""
     if asking == freed:
@@ -119,7 +128,9 @@ def advise_one_pass(freed: ProgramLine, asking: ProgramLine) -> Text:
     )
 
 
-def find_kept_state(reads: ProgramLine, names: Sequence[str]) -> tuple[str, Fix] | None:
+def find_kept_state(
+    reads: ProgramLine, names: Sequence[str], asking: ProgramLine = UNKNOWN_LINE
+) -> tuple[str, Fix] | None:
     """Return the attribute that a line reads and that has a graph, and the fix that detaches it first; or None.
 
     The attribute has to be one that the same file assigns outside ``__init__``.
@@ -127,6 +138,7 @@ def find_kept_state(reads: ProgramLine, names: Sequence[str]) -> tuple[str, Fix]
     Args:
         reads: the line that reads the state.
         names: the names of the tensors that have a graph.
+        asking: the line of the pass that needs the graph again.
     """
     text = ProgramText(reads.file)
     statement = text.statement_at(reads.number)
@@ -145,14 +157,19 @@ def find_kept_state(reads: ProgramLine, names: Sequence[str]) -> tuple[str, Fix]
         sentence = message(
             "Detach `{name}` before it is read: `.detach()` keeps the numbers and drops the graph.", name=path
         )
-        return path, Fix(sentence, text.file, _detached_before(text, statement, path, source))
+        asked = asking.number if asking.file == text.file else 0
+        return path, Fix(sentence, text.file, _detached_before(text, statement, path, source, asked))
     return None
 
 
-def _detached_before(text: ProgramText, statement: ast.stmt, path: str, source: str) -> tuple[Edit, ...]:
-    """Return the edit that detaches a state before a statement reads it, or before the loop around the statement."""
+def _detached_before(text: ProgramText, statement: ast.stmt, path: str, source: str, asking: int) -> tuple[Edit, ...]:
+    """Return the edit that detaches a state before a statement reads it, or before the loop around the statement.
+
+    A loop that contains the line ``asking`` runs the backward pass after each read.
+    """
     function = text.function_at(statement.lineno)
     loops = [each for each in text.loops_around(statement.lineno) if text.function_at(each.lineno) is function]
+    loops = [each for each in loops if not each.lineno < asking <= (each.end_lineno or 0)]
     assignment = f"{path} = {source}"
     may_be_none = any(ast.unparse(each) == path for each in text.targets_of_none())
     lines = (f"if {path} is not None:", f"    {assignment}") if may_be_none else (assignment,)

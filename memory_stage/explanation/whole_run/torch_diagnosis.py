@@ -18,11 +18,9 @@ from memory_stage.explanation.whole_run import (
     kept_objects,
     leaks,
     overwritten,
-    replaced_parameters,
 )
-from memory_stage.explanation.whole_run.faults import Fault
-from memory_stage.explanation.whole_run.function_leaks import FunctionLeaks
-from memory_stage.explanation.whole_run.guarded import FaultCollector
+from memory_stage.explanation.whole_run.faults import Fault, FaultCollector
+from memory_stage.explanation.whole_run.leaks import FunctionLeaks
 from memory_stage.explanation.whole_run.program_names import address_of, is_tensor
 from memory_stage.explanation.whole_run.references import StateDicts
 from memory_stage.messages import Text, message
@@ -71,7 +69,7 @@ class TorchDiagnosis:
         found += kept_objects.diagnose_shared_entries(variables, file, is_tensor, self._imported_in)
         found += aliased_averages.diagnose_end(variables, file)
         found += aliased_networks.diagnose_end(variables, file)
-        return [*found, *replaced_parameters.diagnose_end(variables, file)]
+        return [*found, *aliased_networks.diagnose_replaced(variables, file)]
 
     def _imported_in(self, x: torch.Tensor) -> ProgramLine | None:
         shared = self._run.arrays.find(address_of(x))

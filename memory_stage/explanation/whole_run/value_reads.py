@@ -80,7 +80,7 @@ class ValueReads:
 
     def _is_local(self, node: ast.AST, name: str) -> bool:
         """Return True if a function around a node has a variable with this name."""
-        return any(isinstance(each, _SCOPES) and name in _local_names(each) for each in self._around(node))
+        return any(isinstance(each, _SCOPES) and name in local_names(each) for each in self._around(node))
 
     def _around(self, node: ast.AST) -> Iterator[ast.AST]:
         while (parent := self._parents.get(node)) is not None:
@@ -211,7 +211,7 @@ def _is_report(parent: ast.AST, node: ast.AST) -> bool:
     return isinstance(parent, (ast.FormattedValue, ast.Compare))
 
 
-def _local_names(function: Any) -> set[str]:
+def local_names(function: Any) -> set[str]:
     """Return the names of the arguments and the assigned variables of a function, without its global ones."""
     arguments = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
     nodes = list(ast.walk(function))

@@ -127,3 +127,27 @@ def test_a_written_buffer_of_a_batch_norm_is_named_with_the_operation_that_saved
     culprits = [each.line.text.strip() for each in fault.evidence if each.is_culprit]
     assert culprits == ["b.copy_(b.clone())"]
     assert str(fault.reason).startswith("The derivative does not use these numbers here")
+
+
+#: Programs whose losses are computed from comparisons only: no history was dropped on the way to them.
+COMPARISONS = {
+    "a copy of the numbers": "loss = torch.tensor((h > 1).float().mean().item(), requires_grad=True)",
+    "a copy of a list": "hits = [h.argmax(1).float().mean().item()]\n"
+    "loss = torch.tensor(hits, requires_grad=True).sum()",
+    "a detached comparison": "loss = (h.argmax(1) == 0).float().mean().detach()",
+    "a variable without a history": "hit = (h > 1).float().mean().item()\nloss = torch.tensor(hit)",
+}
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_a_comparison_is_not_called_a_dropped_history(name, tmp_path):
+    source = f"{BEGIN}h = w.exp()\n{COMPARISONS[name]}\nloss.backward()\n"
+    explanation, _, _ = explained(written(tmp_path, source))
+    assert not [fix for fault in explanation.faults for fix in fault.fixes], str(explanation)
+    assert "history cut" not in [fault.kind for fault in explanation.faults]
+
+
+def test_a_value_beside_a_comparison_keeps_its_history(tmp_path):
+    source = f"{BEGIN}h = w.exp()\nloss = (h * (h > 1)).sum().detach()\nloss.backward()\n"
+    (fault,) = explained(written(tmp_path, source))[0].faults
+    assert "loss = (h * (h > 1)).sum()\n" in fault.fixes[0].apply(source)

@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT))
 import memory_stage  # noqa: E402
 from benchmarks import long_run  # noqa: E402
 from memory_stage.explanation.whole_run import one_screen  # noqa: E402
+from memory_stage.explanation.whole_run.named_tensors import in_variables  # noqa: E402
 
 SPOILED = "Line {} overwrites `y`, which the backward pass in line {} still needs."
 
@@ -143,6 +144,15 @@ def test_graphs_that_a_notebook_keeps_are_found(shell, capsys):
     cell = "%%explain\nfor _ in range(5):\n    losses.append(torch.tanh(net(torch.ones(3, 2))).mean())"
     assert shell.run_cell(cell, store_history=True).success
     assert "`losses` keeps 5 results with their graphs" in capsys.readouterr().out
+
+
+def test_the_objects_of_ipython_are_not_searched_for_names(shell):
+    shell.run_cell("w = torch.ones(3)", store_history=True)
+    shell.run_cell("torch.zeros(2)", store_history=True)
+    found = [name for name, _ in in_variables(shell.user_ns, lambda x: hasattr(x, "grad_fn"))]
+    assert found == ["w"]
+    shell.run_cell("Out = {3: torch.ones(3)}", store_history=True)  # a variable of the program
+    assert "Out[3]" in [name for name, _ in in_variables(shell.user_ns, lambda x: hasattr(x, "grad_fn"))]
 
 
 # ---------- the plugin of pytest ----------

@@ -1,0 +1,232 @@
+"""Explain a graph that two backward passes need, if the forward pass is outside a loop or belongs to a GAN.
+
+Each edit has to give the program the parameters of the correct training. Where no edit is certain, there must be none.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT))
+
+from tests.support.peers.whole_runs import explained, written  # noqa: E402
+
+BEGIN = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.2), nn.Linear(4, 1))
+head = nn.Linear(1, 1)
+opt = torch.optim.Adam([*net.parameters(), *head.parameters()], 0.1)
+crit = nn.MSELoss()
+x, y = torch.randn(8, 3), torch.randn(8, 1)
+"""
+END = "print([round(p.sum().item(), 4) for p in [*net.parameters(), *head.parameters()]])\n"
+LOOP = """for i in range(3):
+    opt.zero_grad()
+    loss = crit(out, y)
+    loss.backward()
+    opt.step()
+"""
+WHILE = LOOP.replace("for i in range(3)", "i = 0\nwhile i < 3") + "    i += 1\n"
+FIRST = "    loss = crit(out, y)\n"
+METHOD = """
+class Trainer:
+    def __init__(self):
+        self.net, self.x = net, x
+    def fit(self):
+        self.out = self.net(self.x)
+        for i in range(3):
+            opt.zero_grad()
+            loss = crit(self.out, y)
+            loss.backward()
+            opt.step()
+Trainer().fit()
+"""
+
+#: For each faulty program, the correct one.
+MOVED = {
+    "a result": ("out = net(x)\n" + LOOP, LOOP.replace(FIRST, "    out = net(x)\n" + FIRST)),
+    "a result in a while loop": ("out = net(x)\n" + WHILE, WHILE.replace(FIRST, "    out = net(x)\n" + FIRST)),
+    "features": (
+        "out = net(x)\n" + LOOP.replace("crit(out", "crit(head(out)"),
+        LOOP.replace("crit(out", "crit(head(net(x))"),
+    ),
+    "a loss": ("loss = crit(net(x), y)\n" + LOOP.replace(FIRST, ""), LOOP.replace("crit(out", "crit(net(x)")),
+    "an attribute": (
+        METHOD,
+        METHOD.replace("        self.out = self.net(self.x)\n", "").replace("crit(self.out", "crit(self.net(self.x)"),
+    ),
+    "a step after two iterations": (
+        "out = net(x)\n" + LOOP.replace("    opt.step", "    if i % 2: opt.step"),
+        LOOP.replace(FIRST, "    out = net(x)\n" + FIRST).replace("    opt.step", "    if i % 2: opt.step"),
+    ),
+}
+
+
+def programs(faulty: str, correct: str) -> tuple[str, str]:
+    return BEGIN.lstrip() + faulty.lstrip() + END, BEGIN.lstrip() + correct.lstrip() + END
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_forward_pass_outside_the_loop_is_moved_into_it(name, tmp_path):
+    faulty, correct = programs(*MOVED[name])
+    _, expected, error = explained(written(tmp_path, correct))
+    assert error is None
+    (fault,) = explained(written(tmp_path, faulty))[0].faults
+    (fix,) = fault.fixes
+    assert "again in each iteration of the loop" in fix.sentence and fix.edits
+    again, output, error = explained(written(tmp_path, fix.apply(faulty)))
+    assert error is None and again.faults == [] and output == expected, fix.apply(faulty)
+
+
+#: Programs in which the move is not certain: another line could notice it, or it would not be enough.
+UNCERTAIN = {
+    "another line reads the result after the loop": "out = net(x)\n" + LOOP + "print(out.sum())\n",
+    "another line reads the result before the loop": "out = net(x)\nprint(out.sum())\n" + LOOP,
+    "a function reads the result": "out = net(x)\ndef last(): return out\n" + LOOP + "last()\n",
+    "the input changes": "out = net(x)\n" + LOOP + "    x = x + 1\n",
+    "the input changes by another name": "z = x\nout = net(x)\n" + LOOP + "    z.mul_(2)\n",
+    "the layer changes by another name": "same = net\nout = net(x)\n" + LOOP + "    same.eval()\n",
+    "the loop has an else": "out = net(x)\n" + LOOP + "else:\n    print(i)\n",
+    "two passes": "out = net(x)\n" + LOOP + "    opt.zero_grad()\n    out.sum().backward()\n    opt.step()\n",
+    "two loops": "out = net(x)\nfor epoch in range(2):\n" + "".join(f"    {each}\n" for each in LOOP.splitlines()),
+    "a step before the pass": "out = net(x)\nfor i in range(3):\n    s = out.sum()\n    opt.step()\n"
+    "    loss = crit(out, y)\n    loss.backward()\n",
+    "a decorated function in the loop": "out = net(x)\n"
+    + LOOP.replace(FIRST, "    @torch.enable_grad()\n    def run(): return crit(out, y)\n    loss = run()\n"),
+    "two results in a row": "h = net[0](x)\nout = net[2](h)\n" + LOOP,
+    "a tuple": "out, n = net(x), 3\n" + LOOP,
+    "random input": "out = net(torch.randn(8, 3))\n" + LOOP,
+    "a function that the loop calls": "out = net(x)\ndef run():\n"
+    + LOOP.replace("for i in range(3):\n", "")
+    + "for i in range(3): run()\n",
+    "an attribute that another method assigns": METHOD.replace(
+        "        for i", "    def train(self):\n        for i"
+    ).replace("Trainer().fit()", "t = Trainer(); t.fit(); t.train()"),
+    "an attribute that another line reads": METHOD.replace("Trainer().fit()", "t = Trainer(); t.fit(); t.out.sum()"),
+    "an entry of a list": "outs = [net(x)]\n" + LOOP.replace("crit(out", "crit(outs[0]"),
+}
+
+
+@pytest.mark.parametrize("name", UNCERTAIN)
+def test_a_forward_pass_outside_the_loop_is_neither_moved_nor_detached_if_that_could_be_wrong(name, tmp_path):
+    explanation, _, error = explained(written(tmp_path, programs(UNCERTAIN[name], "")[0]))
+    assert "a second time" in str(error)
+    (fault,) = explanation.faults
+    (fix,) = fault.fixes
+    assert "again" in fix.sentence and not fix.edits, fix
+    assert "detach" not in fix.sentence and "retain_graph" not in fix.sentence
+
+
+def test_a_result_that_may_be_a_constant_has_both_sentences_and_no_edit(tmp_path):
+    lines = "out = net(x)\n" + LOOP.replace("crit(out, y)", "crit(out, net(x + 1))")
+    (fault,) = explained(written(tmp_path, programs(lines, "")[0]))[0].faults
+    again, constant = fault.fixes
+    assert "again in each iteration" in again.sentence and "if it should be a constant" in constant.sentence
+    assert not again.edits and not constant.edits
+
+
+def test_features_of_a_shared_network_are_not_detached_if_a_step_follows_all_passes(tmp_path):
+    lines = "out = net(x)\nfor k in (1.0, 2.0):\n    loss = crit(head(out) * k, y)\n    loss.backward()\nopt.step()\n"
+    (fault,) = explained(written(tmp_path, programs(lines, "")[0]))[0].faults
+    assert not any("detach" in fix.sentence for fix in fault.fixes)
+
+
+STATES = {
+    "a variable that the end of the iteration assigns": "h = torch.zeros(8, 1)\nfor i in range(3):\n"
+    "    out = cell(x, h)\n    crit(out, y).backward()\n    h = out\n",
+    "an attribute that a method assigns": "class Kept:\n    def __init__(self): self.h = torch.zeros(8, 1)\n"
+    "    def keep(self, h): self.h = h\n    def fit(self):\n        for i in range(3):\n"
+    "            out = cell(x, self.h)\n            crit(out, y).backward()\n            self.keep(out)\n"
+    "Kept().fit()\n",
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_state_that_is_stored_after_the_pass_is_detached_before_the_next_iteration(name, tmp_path):
+    faulty = BEGIN.lstrip() + "cell = nn.RNNCell(3, 1)\n" + STATES[name]
+    (fault,) = explained(written(tmp_path, faulty))[0].faults
+    (fix,) = fault.fixes
+    again, _, error = explained(written(tmp_path, fix.apply(faulty)))
+    assert fix.edits and error is None and again.faults == [], fix.apply(faulty)
+
+
+GAN = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+G, D = nn.Linear(2, 3), nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+og, od = torch.optim.Adam(G.parameters(), 0.1), torch.optim.Adam(D.parameters(), 0.1)
+bce, one, zero = nn.BCEWithLogitsLoss(), torch.ones(8, 1), torch.zeros(8, 1)
+for i in range(3):
+    real = torch.randn(8, 3)
+    fake = G(torch.randn(8, 2))
+    od.zero_grad()
+    d_loss = bce(D(real), one)
+    d_loss.backward()
+    f_loss = bce(D(fake), zero)
+    f_loss.backward()
+    od.step()
+    og.zero_grad()
+    g_loss = bce(D(fake), one)
+    g_loss.backward()
+    og.step()
+print([round(p.sum().item(), 4) for p in [*G.parameters(), *D.parameters()]])
+"""
+
+
+def test_the_batch_of_a_generator_is_detached_in_the_loss_of_the_discriminator(tmp_path):
+    correct = GAN.replace("D(fake), zero", "D(fake.detach()), zero")
+    _, expected, error = explained(written(tmp_path, correct))
+    assert error is None
+    (fault,) = explained(written(tmp_path, GAN))[0].faults
+    (fix,) = fault.fixes
+    assert fix.apply(GAN) == correct and fault.evidence[1].line.text == "f_loss.backward()"
+    again, output, error = explained(written(tmp_path, correct))
+    assert error is None and again.faults == [] and output == expected
+
+
+#: Changes of the program with which the first loss may be meant for the generator, or reads its gradients.
+OTHER_GANS = {
+    "no gradient is set to zero between the passes": [
+        ("    og.zero_grad()\n", ""),
+        ("    od.zero", "    og.zero_grad()\n    od.zero"),
+    ],
+    "only some iterations set the gradients to zero": [("    og.zero_grad", "    if i % 2: og.zero_grad")],
+    "an optimizer of both networks": [
+        (
+            "od = torch.optim.Adam(G.parameters(), 0.1), torch.optim.Adam(",
+            "od = (torch.optim.Adam(G.parameters(), 0.1), torch.optim.Adam([*G.parameters(), *",
+        ),
+        ("D.parameters(), 0.1)\n", "D.parameters()], 0.1))\n"),
+    ],
+    "two steps": [("    od.step()\n", "    od.step()\n    og.step()\n")],
+    "the gradients are printed": [("    og.zero", "    print(G.weight.grad.sum())\n    og.zero")],
+    "a gradient of the discriminator": [
+        (
+            "    f_loss.backward",
+            "    g, = torch.autograd.grad(D(fake).sum(), fake, create_graph=True)\n    f_loss.backward",
+        )
+    ],
+    "the gradient of the batch is kept": [("    od.zero", "    fake.retain_grad()\n    od.zero")],
+    "one prediction for both losses": [
+        ("bce(D(fake), zero)", "bce(p := D(fake), zero)"),
+        ("bce(D(fake), one)", "bce(p, one)"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", OTHER_GANS)
+def test_the_batch_of_a_generator_is_not_detached_if_the_lines_do_not_show_that_it_is_right(name, tmp_path):
+    source = GAN
+    for old, new in OTHER_GANS[name]:
+        assert old in source
+        source = source.replace(old, new)
+    (fault,) = explained(written(tmp_path, source))[0].faults
+    assert fault.kind == "graph freed" and not any(fix.edits for fix in fault.fixes), str(fault.fixes)
