@@ -240,8 +240,8 @@ def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> 
 def _second_order(checked: _Function, eps: float) -> Iterator[Comparison]:
     """Yield comparisons of first gradients with and without ``create_graph``, then of the slopes of a weighted sum.
 
-    The sum is that of all first gradients. Its slopes along the inputs and the weights of the outputs are compared, from
-    backward and from differences.
+    The sum is that of all first gradients. Its slopes along the inputs and the weights of the outputs are compared,
+    from backward and from differences.
     """
     count = len(checked.arrays)
 
