@@ -26,8 +26,8 @@ class StateDicts:
     def __init__(self, watch: WatchedRun, collector: FaultCollector) -> None:
         self._watch, self._collector = watch, collector
         self._patches = Patches()
-        #: For each module, how many backward passes had run at its last call of ``state_dict``, and the call's line.
-        self._taken: weakref.WeakKeyDictionary[torch.nn.Module, tuple[int, ProgramLine]] = weakref.WeakKeyDictionary()
+        #: For each module, the backward pass before its last call of ``state_dict``, and the call's line.
+        self._taken: weakref.WeakKeyDictionary[torch.nn.Module, tuple[Any, ProgramLine]] = weakref.WeakKeyDictionary()
 
     def subscribe(self) -> None:
         """Patch the two methods."""
@@ -40,14 +40,18 @@ class StateDicts:
 
     def _on_taken(self, module: torch.nn.Module, frame: FrameType, *args: Any) -> None:
         if frame.f_code.co_name != "state_dict":  # not the call that a module makes for a submodule
-            self._taken[module] = len(self._watch.passes), self._watch.line_of(frame)
+            self._taken[module] = self._last_pass(), self._watch.line_of(frame)
+
+    def _last_pass(self) -> Any:
+        return self._watch.passes[-1] if self._watch.passes else None
 
     def _on_loaded(self, module: torch.nn.Module, frame: FrameType, *args: Any) -> None:
         self._collector.collect(message("a loaded state"), lambda: [self._diagnose(module, frame, *args)])
 
     def _diagnose(self, module: torch.nn.Module, frame: FrameType, *args: Any) -> Fault | None:
-        passes, taken = self._taken.get(module, (len(self._watch.passes), UNKNOWN_LINE))
-        if not args or not isinstance(args[0], Mapping) or passes == len(self._watch.passes):
+        last = self._last_pass()
+        before, taken = self._taken.get(module, (last, UNKNOWN_LINE))
+        if not args or not isinstance(args[0], Mapping) or before is last:
             return None
         own = [(name, x) for name, x in module.named_parameters() if isinstance(args[0].get(name), torch.Tensor)]
         address = torch._C._storage_address

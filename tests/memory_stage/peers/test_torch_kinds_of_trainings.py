@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+from memory_stage.watch.torch import watched_run  # noqa: E402
 from tests.support.peers.whole_runs import explained, written  # noqa: E402
 
 NET = """
@@ -414,6 +415,14 @@ def test_the_fix_moves_a_line_that_writes_to_parameters_after_backward(name, tmp
     (fix,) = fault.fixes
     again, output, error = explained(written(tmp_path, fix.apply(source)))
     assert error is None and output == meant and again.faults == [], fix.apply(source)
+
+
+def test_a_state_dict_that_restores_nothing_is_found_after_more_passes_than_the_watch_remembers(tmp_path, monkeypatch):
+    monkeypatch.setattr(watched_run, "MOST_PASSES", 2)
+    training = TRAINED.replace("UPDATE", "")
+    source = f"{NET}{training}best = net.state_dict()\n{training}net.load_state_dict(best)\n"
+    (fault,) = explained(written(tmp_path, source))[0].faults
+    assert "restores nothing" in fault.verdict
 
 
 def test_a_line_that_overwrites_several_tensors_is_one_fault(tmp_path):
