@@ -5,8 +5,8 @@
     meter.show("gpu:sim")
 
 The meter reads counters that exist anyway, so it does not slow down the cells, and it never resets a peak. The device
-is a CUDA device (through CuPy), the simulated GPU, or the host. The script of the figures draws the meter. In a page
-without a kernel it shows its last reading.
+is a CUDA device (through CuPy), the simulated GPU, or the host. In a page without a kernel the meter shows its last
+reading.
 """
 
 from __future__ import annotations

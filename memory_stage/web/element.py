@@ -3,8 +3,6 @@
 The timeline, the map of the allocator, the stride explorer and the explorer of sizes all use one custom element,
 `<memory-figure>`, and one script. A cell's output is that element with its data as JSON. The element also contains the
 picture, the sentence and the numbers as tables, which are shown in print and in a page without JavaScript.
-
-The page's script, run in V8, draws the picture inside the element as the page would.
 """
 
 from __future__ import annotations

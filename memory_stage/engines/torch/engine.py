@@ -5,7 +5,6 @@
 * ``node_tags`` and ``nodes`` read autograd's graph and its saved tensors; ``meta_probe`` finds those that torch hides.
 * ``calls`` classifies torch's functions; ``function_mode`` observes the program's calls, and ``backward`` the nodes.
 * ``node_hooks`` has the recorder's hooks, ``user_hooks`` the program's; ``monkeypatches`` patches functions of torch.
-* The subscription installs and removes all of these.
 
 These modules are imported only after the program has imported torch.
 """

@@ -110,7 +110,7 @@ class WatchedRun:
         modes: Any = (self._calls, self._bystander)
         self._patches = TorchPatches(modes, note, ignore, self._imported, lambda real: real)
         self._checked = -1
-        self._suspicious_passes = 0  # how many of the next passes to check because of writes or shared arrays
+        self._suspicious_passes = 0  # how many of the next passes to check
         self.passes: deque[BackwardPass] = deque(maxlen=MOST_PASSES)
         self.first_unretained = 0
 
