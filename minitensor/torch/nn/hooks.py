@@ -26,14 +26,14 @@ class Hooked:
         state = self.__dict__
         before, after = state.get("_forward_pre_hooks"), state.get("_forward_hooks")
         back, pre_hooks = state.get("_backward_hooks"), state.get("_backward_pre_hooks")
-        for hook in list(before.values()) if before else ():
-            args, kwargs = hook.prepare(self, args, kwargs)
-        call = _Backward(self, back or {}, pre_hooks or {}) if (back or pre_hooks) and modes.grad else None
-        if call is not None:
-            args = call.mark_inputs(args)
+        call, result = None, None
         called: set[int] = set()
-        result = None
         try:
+            for hook in list(before.values()) if before else ():
+                args, kwargs = hook.prepare(self, args, kwargs)
+            if (back or pre_hooks) and modes.grad:
+                call = _Backward(self, back or {}, pre_hooks or {})
+                args = call.mark_inputs(args)
             result = self.forward(*args, **kwargs)
             for number, hook in list(after.items()) if after else ():
                 called.add(number)
@@ -41,7 +41,13 @@ class Hooked:
         except Exception:
             for number, hook in list(after.items()) if after else ():
                 if hook.always and number not in called:
-                    hook.replace(self, args, kwargs, result)
+                    try:
+                        result = hook.replace(self, args, kwargs, result)
+                    except Exception as error:
+                        warn(
+                            "module forward hook with ``always_call=True`` raised an exception that was silenced as "
+                            f"another error was raised in forward: {error}"
+                        )
             raise
         return result if call is None else call.mark_outputs(result)
 
@@ -56,8 +62,8 @@ class Hooked:
         Args:
             prepend: True to call the hook before those that are already registered.
             with_kwargs: True to call ``hook(module, args, kwargs, output)``, with the arguments given by name.
-            always_call: True to call the hook even if another hook or ``forward``, whose output is then None, raises an
-                error.
+            always_call: True to call the hook even if another hook or ``forward`` raises an error. The output is None
+                if ``forward`` returned none. If the hook raises a second error, that error becomes a warning.
         """
         op = "register_forward_hook()"
         by_name, always = checks.flag(op, "with_kwargs", with_kwargs), checks.flag(op, "always_call", always_call)

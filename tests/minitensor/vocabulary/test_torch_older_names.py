@@ -110,6 +110,29 @@ def test_a_forward_hook_that_raises_is_not_called_again_although_always_call_is_
     assert calls == ["failing", x]
 
 
+@pytest.mark.parametrize("raising", ["a pre-hook", "forward"])
+def test_hooks_with_always_call_get_the_results_of_earlier_ones_after_an_error_as_in_pytorch(raising):
+    layer, outputs = torch.nn.Identity(), []
+
+    def fail(module, *given):
+        raise ValueError(raising)
+
+    if raising == "forward":
+        layer.forward = fail
+    else:
+        layer.register_forward_pre_hook(fail)
+    for answer in (None, 5, 7):
+        layer.register_forward_hook(lambda m, a, out, answer=answer: outputs.append(out) or answer, always_call=True)
+    layer.register_forward_hook(lambda m, a, out: outputs.append("not always"))
+    layer.register_forward_hook(lambda m, a, out: 1 / 0, always_call=True)
+    with (
+        pytest.warns(UserWarning, match="raised an exception that was silenced as another error was raised in forward"),
+        pytest.raises(ValueError, match=raising),
+    ):
+        layer(torch.ones(1))
+    assert outputs == [None, None, 5]
+
+
 def test_a_dict_of_parameters_sorts_the_names_of_a_plain_dict_only():
     entries = [(name, torch.ones(1)) for name in "ba"]
     assert list(torch.nn.ParameterDict(dict(entries))) == ["a", "b"]
