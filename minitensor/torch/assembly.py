@@ -40,8 +40,8 @@ from minitensor.torch.arguments import need_tensor
 from minitensor.torch.autograd import gradients
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.compiling import reflected
-from minitensor.torch.operands import write_into_out
 from minitensor.torch.operation_table import found_in
+from minitensor.torch.out import write_into_out
 from minitensor.torch.tensor import Tensor
 
 # ---------- keywords ----------

@@ -29,6 +29,7 @@ from minitensor.torch.arguments import need_int
 from minitensor.torch.comparison import with_gradient_like
 from minitensor.torch.grad_fn import NamedOperation
 from minitensor.torch.operation_table import SPELLINGS
+from minitensor.torch.out import write_into_out
 from minitensor.torch.scalars import check_numbers
 from minitensor.torch.tensor import Tensor
 
@@ -66,12 +67,13 @@ CALLS: dict[str, Any] = {
         name: getattr(operands, name)
         for name in (
             *("as_operands", "as_operands_in_place", "promote", "into", "as_float", "check_target", "storable"),
-            *("same_dtype", "as_index", "flat_without_dim", "as_mask", "rounded", "write_into_out"),
+            *("same_dtype", "as_index", "flat_without_dim", "as_mask", "rounded"),
             *("no_bounds_error", "clamp_by_tensors", "in_dtype", "need_floats", "reduction_dims", "need_same_ndim"),
             *("refuse_bool_subtraction", "as_long", "need_floats_for_kernel", "need_one_dim", "need_same_dtype"),
             *("need_same_dtypes", "need_index_sequence"),
         )
     },
+    "write_into_out": write_into_out,
     "scale_operand": scale_operand,
     "with_gradient_like": with_gradient_like,
     "check_numbers": check_numbers,

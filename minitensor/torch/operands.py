@@ -29,8 +29,7 @@ from minitensor.torch import scalars
 from minitensor.torch.arguments import need_tensor, refuse_bools
 from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import C_NAMES, SCALAR_NAMES, dtype_of
-from minitensor.torch.errors import devices_differ, leaf_written, overlapping_target, result_does_not_fit, warn
-from minitensor.torch.generator import default_generator
+from minitensor.torch.errors import leaf_written, overlapping_target, result_does_not_fit
 from minitensor.torch.tensor import Tensor, as_torch
 from minitensor.torch.views import flatten
 
@@ -292,74 +291,6 @@ def rounded(op: str, mode: Any) -> str:
     return variants.rounded(op, mode)
 
 
-def write_into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: Any) -> Any:
-    """Run the operation ``op`` and write its result into ``out``. ``out`` gets the shape of the result.
-
-    Args:
-        redirect: runs an operation by its name.
-        out: a tensor, or for several results a tuple or list of tensors.
-
-    Returns:
-        ``out``; for several results a tuple of its tensors.
-
-    Raises:
-        RuntimeError: if a tensor requires grad, or the dtype of ``out`` cannot hold the result.
-        TypeError: if ``out`` is not a tensor, or not a tuple of as many tensors as there are results.
-    """
-    targets = out if isinstance(out, (tuple, list)) else (out,)
-    for each in targets:
-        if not isinstance(each, BaseTensor):
-            raise TypeError(f"{op}(): argument 'out' must be Tensor, not {type(each).__name__}")
-    tensors = [x for x in (*given, *targets) if isinstance(x, BaseTensor)]
-    if modes.grad and any(not x.stop_gradient for x in tensors):
-        raise RuntimeError(
-            f"{op}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            f"arguments requires grad.\nUse the normal operation, or call it under `torch.no_grad()`."
-        )
-    before = default_generator.get_state()
-    try:
-        return _write_results(op, redirect(op, *given, **named), out, targets)
-    except BaseException:
-        # The computation may have drawn random numbers before `out` was refused.
-        default_generator.set_state(before)
-        raise
-
-
-def _write_results(op: str, result: Any, out: Any, targets: Any) -> Any:
-    """Write each result into its tensor in ``targets``. Return ``out``; for several results, a tuple of the tensors."""
-    if isinstance(result, tuple) != isinstance(out, (tuple, list)):
-        raise TypeError(
-            f"{op}(): argument 'out' must be {'tuple of Tensors' if isinstance(result, tuple) else 'Tensor'}, not "
-            f"{type(out).__name__}"
-        )
-    results = result if isinstance(result, tuple) else (result,)
-    if len(results) != len(targets):
-        raise TypeError(f"{op}(): argument 'out' must be tuple of {len(results)} Tensors, not of {len(targets)}")
-    for each, target in zip(results, targets, strict=True):
-        _write_result(op, each, target)
-    if not isinstance(result, tuple):
-        return out
-    return result._make(targets) if hasattr(result, "_make") else tuple(targets)
-
-
-def _write_result(op: str, result: Any, out: Any) -> None:
-    have, want = result._array, out._array
-    if kind_of(have.dtype) > kind_of(want.dtype):
-        raise result_does_not_fit(op, out, have.dtype)
-    if gpu_of(have) is not gpu_of(want):
-        raise devices_differ()
-    if have.shape != want.shape:
-        if want.size:
-            warn(
-                f"An output with one or more elements was resized since it had shape {list(want.shape)}, which does "
-                f"not match the required output shape {list(have.shape)}. This behavior is deprecated, and in a future "
-                f"PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
-                f"an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
-            )
-        out.resize_(have.shape)
-    Tensor.copy_(out, result)
-
-
 def no_bounds_error() -> RuntimeError:
     """Return the error for a call of ``clamp`` without bounds."""
     return RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -381,10 +312,12 @@ def clamp_by_tensors(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -
         cast(each, dtype) if isinstance(each, BaseTensor) and each._array.dtype != dtype else each
         for each in (x, low, high)
     )
-    if low is not None:
-        out = redirect("where", redirect("lt", out, low), low, out)
-    if high is not None:
-        out = redirect("where", redirect("gt", out, high), high, out)
+    for beyond, bound in (("lt", low), ("gt", high)):
+        if bound is not None:
+            holes = np.isnan(out._array) | np.isnan(bound._array) if dtype in FLOATS else None
+            out = redirect("where", redirect(beyond, out, bound), bound, out)
+            if holes is not None and holes.any():  # as in PyTorch, the result is nan and its gradient is 0
+                out = redirect("where", as_torch(BaseTensor._made(holes)), math.nan, out)
     if not op.endswith("_"):
         return out
     if kind_of(out._array.dtype) > kind_of(x._array.dtype):

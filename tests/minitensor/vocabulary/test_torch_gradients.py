@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -200,3 +202,15 @@ def test_the_gradient_of_a_certain_prediction_is_the_same_with_and_without_a_rec
     (plain,) = torch.autograd.grad(loss, x, retain_graph=True)
     (recorded,) = torch.autograd.grad(loss, x, create_graph=True)
     assert recorded.tolist() == plain.tolist() == pytest.approx([0.0, 0.0, -1e12])
+
+
+@pytest.mark.parametrize(
+    "values", [(1.0, math.nan, None), (1.0, None, math.nan), (1.0, math.nan, 2.0), (math.nan, 0.0, 2.0)]
+)
+def test_clamp_gives_nan_without_a_gradient_if_an_element_or_its_bound_is_nan(values):
+    x, low, high = (None if each is None else torch.tensor([each], requires_grad=True) for each in values)
+    y = torch.clamp(x, low, high)
+    y.sum().backward()
+    # PyTorch 2.13 gives these gradients.
+    assert y.isnan().item()
+    assert all(each.grad.item() == 0 for each in (x, low, high) if each is not None)

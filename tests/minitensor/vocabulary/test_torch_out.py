@@ -87,3 +87,42 @@ def test_out_is_a_tuple_for_a_function_with_several_results():
         torch.max(X, 1, out=torch.empty(2))
     with pytest.raises(TypeError, match="2 Tensors, not of 1"):
         torch.max(X, 1, out=(torch.empty(2),))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda out: torch.argmin(X, out=out),
+        lambda out: torch.argmax(X, 1, out=out),
+        lambda out: torch.nonzero(X, out=out),
+        lambda out: torch.max(X, 1, out=(torch.empty(2), out)),
+        lambda out: torch.sort(X, out=(torch.empty(2, 2), out)),
+    ],
+)
+def test_positions_need_an_out_of_dtype_int64(call):
+    out = torch.full((3,), 7.0)
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype long int, but got float instead"):
+        call(out)
+    assert out.tolist() == [7.0] * 3
+
+
+def test_if_one_of_several_outs_is_refused_none_is_written():
+    values, positions = torch.full((2,), 7.0), torch.zeros(2)
+    with pytest.raises(RuntimeError, match="dtype long int"):
+        torch.max(X, 1, out=(values, positions))
+    assert values.tolist() == [7.0, 7.0]
+
+
+def test_an_exact_out_of_another_float_dtype_is_refused():
+    for call in (lambda out: torch.mm(X, X, out=out), lambda out: torch.amax(X, 0, out=out)):
+        with pytest.raises(RuntimeError, match="Expected out tensor to have dtype float, but got double instead"):
+            call(torch.empty(2, 2, dtype=torch.float64))
+
+
+def test_sums_products_and_new_tensors_are_computed_in_the_dtype_of_out():
+    x, out = torch.tensor([[1.5, 2.5], [3.5, -4.0]]), torch.empty(2, dtype=torch.int64)
+    # The numbers are those of PyTorch 2.13.
+    assert torch.sum(x, 0, out=out).tolist() == [4, -2]
+    assert torch.prod(x, 0, out=out).tolist() == [3, -8]
+    assert torch.full((2,), 1.5, out=out).tolist() == [1, 1]
+    assert torch.linspace(0, 3.7, 5, out=torch.empty(5, dtype=torch.int64)).tolist() == [0, 0, 1, 2, 3]
