@@ -189,10 +189,12 @@ def not_writeable(op: str, x: Tensor) -> RuntimeError:
 @emits(OperationRefused)
 def result_does_not_fit(op: str, x: Tensor, have: np.dtype) -> RuntimeError:
     """Return the error if an in-place ``op`` on ``x`` has a result of the dtype ``have``, which ``x`` cannot hold."""
+    advice = "Use the normal operation, or convert first: `x.float()`."
+    if op.startswith("bitwise"):
+        advice = "Convert both operands to integers first: `x.long()`."
     return RuntimeError(
         f"result type {SCALAR_NAMES[have]} can't be cast to the desired output type {SCALAR_NAMES[x._array.dtype]}\n"
-        f"The dtype never changes in place, and nothing was written. Use the normal operation, or convert first: "
-        f"`x.float()`."
+        f"The dtype never changes in place, and nothing was written. {advice}"
     )
 
 

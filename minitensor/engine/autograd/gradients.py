@@ -81,7 +81,7 @@ def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = 
 _committing = RLock()
 
 
-def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
+def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays, op: str = "backward") -> None:
     """Store the gradients ``arrived`` in the leaves, and the retained gradients in their boxes.
 
     The first gradient of a leaf becomes a tensor with its own memory. Later gradients are added to this tensor in
@@ -99,7 +99,7 @@ def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
     with _committing:
         for box, g in propagation.retained.items():
             adds = box.adds and box.gradient is not None
-            new_gradients.append((box, _sum(box.gradient, g, propagation) if adds else _to_tensor(g, propagation)))
+            new_gradients.append((box, _sum(op, box.gradient, g, propagation) if adds else _to_tensor(g, propagation)))
         while arrived:
             node, g = arrived.popitem()
             if type(node) is not Leaf:
@@ -110,7 +110,7 @@ def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
             array, storage = node.saved._array, node.saved._storage
             if not writeable(array):
                 raise not_writeable("backward", node.saved)
-            _refuse_other_shape(node.saved, g)
+            _refuse_other_shape(op, node.saved, g)
             additions.append((node, g))
             if storage not in plans:
                 plans[storage] = None if storage.savers is None else before_write(storage, array)
@@ -156,19 +156,19 @@ def _to_tensor(g: np.ndarray, propagation: OnArrays, leaf: Leaf | None = None) -
     return copy
 
 
-def _sum(before: Tensor, g: np.ndarray, propagation: OnArrays) -> Tensor:
+def _sum(op: str, before: Tensor, g: np.ndarray, propagation: OnArrays) -> Tensor:
     """Return the sum of ``before`` and ``g`` in new memory: a retained gradient is replaced and never written."""
-    _refuse_other_shape(before, g)
+    _refuse_other_shape(op, before, g)
     total = Tensor._made(as_array(before._array + g))
     propagation.release(g)
     return total
 
 
-def _refuse_other_shape(gradient: Tensor, g: np.ndarray) -> None:
+def _refuse_other_shape(op: str, gradient: Tensor, g: np.ndarray) -> None:
     """Raise RuntimeError unless ``gradient`` has the shape of ``g``, possibly after leading dimensions of length 1."""
     have = gradient._array.shape
     if have != (1,) * (len(have) - g.ndim) + g.shape:
-        raise gradient_reshaped(have, g.shape)
+        raise gradient_reshaped(op, have, g.shape)
 
 
 def _add(leaf: Leaf, g: np.ndarray, plans: dict[Storage, Plan | None]) -> None:
@@ -267,7 +267,7 @@ def gradients_of(
 
     with OnArrays() as propagation:
         arrived = propagate(sum_by_node(starts), pending, retain_graph, propagation, ends.union(wanted), ends)
-        commit({}, propagation)  # stores only the retained gradients
+        commit({}, propagation, "grad")  # stores only the retained gradients
         reached = arrived.keys() - without
         return [copy_to_tensor(arrived[node]) if node in reached else None for node in wanted]
 
@@ -319,7 +319,7 @@ def _recorded_gradients(
         plain.retained = {box: g._array.copy() for box, g in propagation.retained.items()}
         for array in plain.retained.values():
             plain.keep(array)
-        commit({}, plain)
+        commit({}, plain, "grad")
     results: list[Tensor | None] = []
     for node in wanted:
         g = arrived.get(node)

@@ -168,10 +168,10 @@ def shape_text(shape: tuple[int, ...]) -> str:
     return str(list(shape))
 
 
-def gradient_reshaped(have: tuple[int, ...], shape: tuple[int, ...]) -> RuntimeError:
+def gradient_reshaped(op: str, have: tuple[int, ...], shape: tuple[int, ...]) -> RuntimeError:
     """Error: a gradient of ``shape`` cannot be added to one whose shape was changed to ``have`` in place."""
     return RuntimeError(
-        f"backward: a gradient of shape {list(shape)} cannot be added to the existing gradient, which now has the "
+        f"{op}: a gradient of shape {list(shape)} cannot be added to the existing gradient, which now has the "
         f"shape {list(have)}. No gradient was changed.\nGive it the old shape again, or clear it before backward."
     )
 
@@ -293,9 +293,12 @@ def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[n
 @emits(OperationRefused)
 def result_does_not_fit(op: str, x: Tensor) -> TypeError:
     """Error: the result of in-place ``op`` does not fit the dtype of ``x``, which holds integers or bools."""
+    advice = "Use the normal operation, or convert first: `x.astype('float32')`."
+    if op.startswith("bitwise"):
+        advice = "Convert both operands to integers first: `x.astype('int64')`."
     return TypeError(
         f"`{op}` would give a result that a tensor of dtype {x._array.dtype.name} cannot hold, and the dtype never "
-        f"changes in place. Nothing was written. Use the normal operation, or convert first: `x.astype('float32')`."
+        f"changes in place. Nothing was written. {advice}"
     )
 
 

@@ -110,7 +110,8 @@ def clip(a: Array, min: Any, max: Any, out: Array | None = None) -> Array:
     if min is None and max is None:
         return np.positive(a, out=out)
     clip: Callable[..., Array] = np.clip  # numpy's stubs have no overload for ``out=None`` and these bounds
-    return clip(a, *(None if n is None else a.dtype.type(n) for n in (min, max)), out=out)
+    bounds = [None if n is None else stored(name, n, a.dtype)[()] for name, n in (("min", min), ("max", max))]
+    return clip(a, *bounds, out=out)
 
 
 def relu(a: Array, out: Array | None = None) -> Array:
@@ -146,7 +147,7 @@ def fill_arguments(value: Any) -> tuple[Any, ...]:
 
 def fill(a: Array, value: Any, out: Array) -> Array:
     """Set every element to ``value``, which is truncated if the dtype is an integer dtype."""
-    np.copyto(out, stored("fill_", value, a.dtype)[()])
+    np.copyto(out, stored("value", value, a.dtype)[()])
     return out
 
 

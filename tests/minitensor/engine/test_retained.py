@@ -215,3 +215,16 @@ def test_the_error_about_a_wrong_assigned_gradient_says_what_is_wrong():
     with pytest.raises(RuntimeError, match="leaf"):
         (w * 2).grad = mt.ones([2], "float64")
     assert w.grad is None
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_an_error_of_grad_about_a_retained_gradient_names_grad(create_graph):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    y.retain_grad()
+    z = (y * y).sum()
+    z.backward(retain_graph=True)
+    y.grad.unsqueeze_(-1)
+    with pytest.raises(RuntimeError, match=r"^grad: a gradient of shape \[2\] cannot be added"):
+        torch.autograd.grad(z, x, retain_graph=True, create_graph=create_graph)
+    assert y.grad.tolist() == [[2.0], [8.0]]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
+from minitensor import torch
 from tests.support.engine.differences import leaf
 
 
@@ -74,3 +75,24 @@ def test_zero_in_place_works_for_every_dtype(dtype):
     x = mt.to_tensor([1, 0, 1], dtype)
     assert x.zero_().tolist() == [0, 0, 0]
     assert x.dtype == dtype and x.inplace_version == 1
+
+
+def test_errors_about_values_out_of_range_name_the_function_once_and_the_argument():
+    x = mt.to_tensor([0, 1], "uint8")
+    with pytest.raises(ValueError, match=r"^fill_: value: -1 cannot be stored in a tensor of dtype uint8"):
+        x.fill_(-1)
+    with pytest.raises(ValueError, match=r"^clip: max: 256 cannot be stored in a tensor of dtype uint8"):
+        mt.clip(x, 0, 256)
+    assert x.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("name", ["bitwise_and_", "bitwise_left_shift_"])
+def test_the_advice_about_bitwise_operations_with_floats_works(name):
+    for x, y, error, integers in (
+        (mt.to_tensor([1]), mt.to_tensor([1.5]), TypeError, lambda t: t.astype("int64")),
+        (torch.tensor([1]), torch.tensor([1.5]), RuntimeError, lambda t: t.long()),
+    ):
+        with pytest.raises(error, match=r"Convert both operands to integers first: `x\.(astype\('int64'\)|long\(\))`"):
+            getattr(x, name)(y)
+        assert x.tolist() == [1]
+        assert getattr(integers(x), name)(integers(y)).tolist() == [1 if name == "bitwise_and_" else 2]
