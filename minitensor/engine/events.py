@@ -74,8 +74,7 @@ class TensorWritten(NamedTuple):
     """An in-place operation wrote through ``tensor``; emitted after the storage's version was increased.
 
     Attributes:
-        where: the written part, as an array or an advanced index; None if the operation wrote all of the tensor, or a
-            part that no index into the tensor describes.
+        where: the written part, as an array or an advanced index; None if the operation wrote all of the tensor.
     """
 
     tensor: Tensor

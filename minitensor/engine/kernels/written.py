@@ -1,4 +1,4 @@
-"""Locate the elements that an operation writes, as a view of its target and an advanced index into this view.
+"""Locate the elements that an operation writes, by an advanced index into its target.
 
 An operation calls one of these functions in two cases. If a node saved the target, only the written elements have to be
 preserved. If there is a listener, the event about the write describes these elements.
@@ -16,41 +16,44 @@ from minitensor.engine.kernels.indexed import checked, from_front, places_of
 from minitensor.engine.kernels.masked import over
 
 Array = np.ndarray
-Written = tuple[Array, Any]
+Index = tuple[Any, ...]
 
 
-def rows_at(a: Array, index: Array, axis: int) -> Written:
+def rows_at(a: Array, index: Array, axis: int) -> Index:
     """Return the parts along ``axis`` that ``index`` lists."""
     axis = from_front(axis, a.ndim)
-    return a, (*(slice(None),) * axis, checked(index, a.shape[axis], axis).reshape(-1))
+    return *(slice(None),) * axis, checked(index, a.shape[axis], axis).reshape(-1)
 
 
-def places_at(a: Array, rows: Array, depth: int) -> Written:
+def places_at(a: Array, rows: Array, depth: int) -> Index:
     """Return the elements at ``rows``: positions in the first ``depth`` dimensions, which are flattened to one."""
-    return a, places_of(rows, a.shape, depth)
+    return places_of(rows, a.shape, depth)
 
 
-def elements_at(a: Array, index: Array, axis: int, broadcast: bool) -> Written:
+def elements_at(a: Array, index: Array, axis: int, broadcast: bool) -> Index:
     """Return the single elements along ``axis`` that ``index`` lists."""
     flat, _ = positions(index, a.shape, axis, broadcast)
-    return a, np.unravel_index(flat, a.shape) if flat.size else (np.zeros(0, np.int64, like=a),) * a.ndim
+    return np.unravel_index(flat, a.shape) if flat.size else (np.zeros(0, np.int64, like=a),) * a.ndim
 
 
-def where_true(a: Array, mask: Array) -> Written:
+def where_true(a: Array, mask: Array) -> Index:
     """Return the elements where ``mask``, broadcast to the target, is true."""
-    return a, over(mask, a.shape)
+    return (over(mask, a.shape),)
 
 
-def side(a: Array, diagonal: int, upper: bool) -> Written:
+def side(a: Array, diagonal: int, upper: bool) -> Index:
     """Return the elements above ``diagonal`` if ``upper`` is true, else the elements below it."""
-    return a, (..., above(a, diagonal) if upper else ~above(a, diagonal - 1))
+    return ..., above(a, diagonal) if upper else ~above(a, diagonal - 1)
 
 
-def main(a: Array, offset: int, wrap: bool) -> Written:
+def main(a: Array, offset: int, wrap: bool) -> Index:
     """Return the main diagonal, moved by ``offset`` columns."""
-    return a, main_diagonal(a, offset, wrap)
+    return main_diagonal(a, offset, wrap)
 
 
-def diagonal(a: Array, offset: int, dim1: int, dim2: int) -> Written:
+def diagonal(a: Array, offset: int, dim1: int, dim2: int) -> Index:
     """Return the diagonal of each matrix in the dimensions ``dim1`` and ``dim2``."""
-    return matrix_diagonal(a, offset, dim1, dim2)
+    _, (_, rows, columns) = matrix_diagonal(a, offset, dim1, dim2)
+    index: list[Any] = [slice(None)] * a.ndim
+    index[dim1], index[dim2] = rows, columns
+    return tuple(index)

@@ -48,13 +48,7 @@ from minitensor.engine.operations.templates import (
 )
 from minitensor.engine.saved import in_place_inputs
 from minitensor.engine.saved.saved import FREED, recovered, remember, tidy
-from minitensor.engine.saved.writing import (
-    after_write,
-    before_write,
-    before_write_of_part,
-    index_written,
-    raise_unless_written,
-)
+from minitensor.engine.saved.writing import after_write, before_write, before_write_of_part, raise_unless_written
 from minitensor.engine.table import ROWS, Row
 
 # ---------- a vocabulary ----------
@@ -344,7 +338,6 @@ CALLS: dict[str, Any] = {
     "outside_engine": outside_engine,
     "in_chunks": chunks.in_chunks,
     "in_float32": sixteen_bits.in_float32,
-    "index_written": index_written,
     "large": chunks.large,
     "meter": cpu_meter,
     "modes": modes,

@@ -313,9 +313,9 @@ def in_place_source(row: Row) -> str:
     pieces["before"] = f"before_write(storage, {a}{pieces['own']})"
     pieces["where"] = "None"
     if row.writes:
-        part = f"lambda: {_on_arrays(text, row.writes)}"
-        pieces["before"] = f"before_write_of_part(storage, {a}, {part}{pieces['own']})"
-        pieces["where"] = f"index_written({a}, {part})"
+        part = _on_arrays(text, row.writes)
+        pieces["before"] = f"before_write_of_part(storage, {a}, lambda: {part}{pieces['own']})"
+        pieces["where"] = part
     entries, keep, remember = {}, [], []
     if keeps_own:
         # The rules need the target, so it is copied before it is overwritten.

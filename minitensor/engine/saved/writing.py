@@ -194,22 +194,14 @@ def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[
 
 
 def before_write_of_part(
-    storage: Storage, array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]], own: Saved | None = None
+    storage: Storage, array: np.ndarray, part: Callable[[], tuple[Any, ...]], own: Saved | None = None
 ) -> Plan:
-    """Return the plan of a write to the part of ``array`` that ``part()`` returns: a view, and an index into that."""
+    """Return the plan of a write to the part of ``array`` that ``part()`` returns: an index."""
     try:
-        shown, index = part()
+        index = part()
     except (ValueError, IndexError, TypeError):
-        shown, index = array, None  # the operation will raise the error
-    return before_write(storage, shown, own, index)
-
-
-def index_written(array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]]) -> Any:
-    """Return the index (a tuple) of the written part of ``array``; None if ``part()`` returns an index into a view."""
-    shown, index = part()
-    if shown is not array:
-        return None
-    return index if isinstance(index, tuple) else (index,)
+        index = None  # the operation will raise the error
+    return before_write(storage, array, own, index)
 
 
 # ---------- after a write ----------

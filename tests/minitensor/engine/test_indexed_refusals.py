@@ -9,6 +9,7 @@ import pytest
 
 import minitensor as mt
 from minitensor.engine.device.arrays import host_array
+from minitensor.engine.events import TensorWritten, listening
 from minitensor.engine.kernels import written
 from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.table import ROWS
@@ -300,8 +301,9 @@ def test_an_operation_saves_only_the_bytes_that_its_backward_needs(name: str, ba
 
 
 @for_every_in_place_case
-def test_a_write_changes_only_the_cells_that_it_covers(given: Case):
+def test_a_write_changes_only_the_cells_that_its_rule_and_its_event_name(given: Case):
     called: list[tuple[np.ndarray, ...]] = []
+    writes: list[TensorWritten] = []
     row = ROWS[given.name]
 
     def watched(*arrays: object, **_: object) -> np.ndarray:
@@ -322,9 +324,13 @@ def test_a_write_changes_only_the_cells_that_it_covers(given: Case):
     given_there = (host_array(value) if hasattr(value, "dtype") else value for value in called[0])
     operands = dict(zip((*row.operands, *row.argument_names), given_there, strict=True))
     covered = operands[row.target] = np.zeros(operands[row.target].shape, bool)
-    part, index = eval(row.writes, dict(vars(written)), operands)
-    part[index] = True
+    covered[eval(row.writes, dict(vars(written)), operands)] = True
     np.testing.assert_array_equal(result.numpy() != old, covered)
+    with listening(lambda event: writes.append(event) if isinstance(event, TensorWritten) else None):
+        given.run(*(mt.to_tensor(a) for a in arrays), in_place=True)
+    emitted = np.zeros(covered.shape, bool)
+    emitted[tuple(host_array(each) if hasattr(each, "dtype") else each for each in writes[0].where)] = True
+    np.testing.assert_array_equal(emitted, covered)
 
 
 def test_a_mask_is_saved_by_reference_and_a_write_to_it_makes_backward_raise(base: int):
