@@ -1,7 +1,7 @@
 """Observe torch's backward, node by node.
 
-``Tensor.backward``, ``torch.autograd.backward`` and ``torch.autograd.grad`` all call one function of torch. Its patch
-adds hooks to every node before backward and removes them afterwards. The hooks only read gradients and keep none.
+``Tensor.backward``, ``torch.autograd.backward`` and ``torch.autograd.grad`` all call one function of torch. This
+module patches it, so that every node has hooks during backward. The hooks read gradients and keep none.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STALE = "modified by an inplace operation"
 
 
 class _Part:
-    """One call of the forward pass that backward has reached. The call may have created several nodes."""
+    """A call of the forward pass whose nodes, one or several, backward has begun to run."""
 
     def __init__(self, pending: int, gradient: np.ndarray) -> None:
         self.pending, self.gradient = pending, gradient  # the number of its nodes that have not run
@@ -79,7 +79,7 @@ class Backward:
         try:
             return real(t_outputs, *args, **kwargs)
         except RuntimeError as error:
-            t_outputs = args = kwargs = None  # type: ignore[assignment]  # the traceback refers to this frame
+            t_outputs = args = kwargs = None  # type: ignore[assignment]  # the traceback keeps this frame alive
             if _STALE in str(error) and mode.is_open:
                 self._emit(events.StaleRead(None, "stale"))
             raise
@@ -101,7 +101,7 @@ class Backward:
     # ---------- gradients in flight ----------
 
     def count_in_flight(self, gradient: torch.Tensor) -> None:
-        """Count the bytes of a gradient in flight by its address.
+        """Count the bytes of a gradient that only torch refers to (in flight), with its address as the key.
 
         Reading its storage instead would change how torch adds to the gradient.
         """
@@ -123,7 +123,7 @@ class Backward:
             self._registry.register(gradient, is_new=True)
 
     def stop_counting(self, begin: int) -> None:
-        """Stop counting a gradient, because it was freed or stored at a leaf."""
+        """Stop counting the gradient at ``begin``, because it is no longer in flight."""
         size, _ = self._in_flight.pop(begin, (0, None))
         self._registry.allocated -= size
         if size and self._mode.is_open:
@@ -228,7 +228,7 @@ class _Pass:
                 self._of.register_received(each)
 
     def after_node(self, tag: NodeTag, parents: Sequence[NodeTag | None], given: Sequence[torch.Tensor | None]) -> None:
-        """Emit that backward has run a node."""
+        """Emit that backward has run a node, after the last node of the same call."""
         part = self._parts.get(id(tag))
         if part is None:
             return

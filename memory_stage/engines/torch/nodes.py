@@ -25,10 +25,10 @@ from memory_stage.engines.torch.registry import Registry
 from memory_stage.engines.torch.saved import Entry, attributes_of, is_custom, saved_in, touches
 
 KEY = "memory_stage"
-# the key of a node's number among several nodes of a call; the node of the result has no such key
+# if a call made several nodes, all but the result's node store their number under this key
 INNER = "memory_stage.inner"
 
-# the largest number of nodes that one call may create; if more are untagged, they belong to an older graph
+# if more nodes than this are untagged, they belong to an older graph, not to one call
 MOST_IN_A_CALL = 40
 MOST_TAGGED = 2_000  # the number of nodes of an older graph that are tagged at a time
 
@@ -44,7 +44,7 @@ class Nodes:
     # ---------- finding ----------
 
     def of(self, x: torch.Tensor, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> NodeTag | None:
-        """Return the tag of a tensor's node, or None; for an outdated view, that of the base's node."""
+        """Return the tag of a tensor's node, or None. The node of an outdated view is that of its base."""
         if not x.requires_grad:
             return None
         fn = self.fn_of(x)
@@ -57,7 +57,7 @@ class Nodes:
         return self.leaf(x._base)
 
     def fn_of(self, x: torch.Tensor) -> Any:
-        """Return a tensor's node; of an outdated view, the base's, because reading its own would create a new one."""
+        """Return a tensor's node; for an outdated view its base's node, because reading `grad_fn` would create one."""
         if not x._is_view():
             return x.grad_fn
         base = x._base
@@ -127,7 +127,7 @@ class Nodes:
             self._tag([node], "", place)
 
     def new_in(self, fn: Any) -> list[Any]:
-        """Return the nodes that a call has just created: those without a tag, from ``fn`` on; [] if too many."""
+        """Return the nodes that a call has just created, ``fn`` and ancestors without a tag; [] if too many."""
         fresh: list[Any] = []
         todo, seen = [fn], {fn}
         while todo:
@@ -146,7 +146,7 @@ class Nodes:
     # ---------- marking ----------
 
     def made(self, op: str, results: Sequence[torch.Tensor], place: tuple[CodeType, int], extra: list[Entry]) -> None:
-        """Tag the nodes that a call created. If the call has several ``results``, each of them gets a tag."""
+        """Tag the nodes that a call created. If a node has several ``results``, each gets a tag."""
         fns: dict[Any, list[torch.Tensor]] = {}
         for x in results:
             fn = self.fn_of(x) if x.requires_grad else None
@@ -229,7 +229,7 @@ class Nodes:
             self._add_entry(tag, Entry(what, counter, layout, version, is_compared=False))
 
     def _counter_of(self, data: torch.Tensor, memory: Memory, version: int) -> VersionCounter:
-        """Return the counter of a registered tensor with the storage and version of ``data``, or else the storage."""
+        """Return the counter of ``data`` or of a registered tensor with its storage and version, or else ``memory``."""
         if self._registry.is_registered(data):
             return self._registry.current_counter(data)
         if (alias := self._registry.counter_of(data)) is not None:

@@ -1,4 +1,4 @@
-"""Diagnose averages and copies of parameters that share the memory of the parameters."""
+"""Diagnose averages or copies of parameters that still share the parameters' memory."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class _Container:
 
     @property
     def name(self) -> str:
-        """The last part of the path: ``shadow`` for ``ema.shadow``, because methods of ``ema`` use ``self.shadow``."""
+        """The last part of the path: ``shadow`` for ``ema.shadow``, which is ``self.shadow`` in methods of ``ema``."""
         return self.path.rpartition(".")[2]
 
 
 def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
-    """Yield a fault for each dict or list of aliases of parameters that the program uses as independent copies.
+    """Yield a fault for each dict or list that holds aliases of parameters, if the program treats it as copies.
 
-    The program does so if it updates an entry in place from the parameter, or copies the entries into the parameters.
+    It does so if it updates an entry in place from the parameter, or copies the entries into the parameters.
     """
     owned = {x.data_ptr(): x for x in _trained(variables) if x.layout is torch.strided and x.numel()}
     seen: set[tuple[int, ...]] = set()
@@ -63,7 +63,7 @@ def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
         restored = next((one for one in text.statements() if _restores(one, each.name)), None)
         is_loaded = restored is not None and "load_state_dict" in ast.unparse(restored)
         if is_loaded and any(is_state for _, is_state in kept):
-            restored = None  # StateDicts finds that load, while the program runs
+            restored = None  # the class `StateDicts` reports such a call of load_state_dict while the program runs
         if averaged is not None or restored is not None:
             yield _fault(text, each, kept, averaged, restored)
 
@@ -111,7 +111,7 @@ def _container(path: str, file: str, value: Any) -> Iterator[_Container]:
 def _stored_aliases(text: ProgramText, statement: ast.stmt, name: str) -> Iterator[tuple[ast.expr, bool]]:
     """Yield the aliases, such as ``p.data``, that a statement stores in the dict or list ``name``.
 
-    The second value is True for a whole state dict and for an entry of one.
+    The bool beside an alias is True if it is a state dict or an entry of a state dict.
     """
     values: list[ast.expr] = []
     of_state = {id(each) for each in _values_of_state_dicts(text, statement)}
@@ -141,7 +141,7 @@ def _stored_aliases(text: ProgramText, statement: ast.stmt, name: str) -> Iterat
 
 
 def _values_of_state_dicts(text: ProgramText, statement: ast.stmt) -> Iterator[ast.expr]:
-    """Yield the parts of a statement that are a state dict, a shallow copy of one, or a variable for its entries."""
+    """Yield the expressions that are a state dict, a shallow copy of one, or a loop variable for its entries."""
     loops = [(each.target, each.iter) for each in text.loops_around(statement.lineno)]
     comprehensions = [each for each in ast.walk(statement) if isinstance(each, ast.comprehension)]
     loops += [(each.target, each.iter) for each in comprehensions]

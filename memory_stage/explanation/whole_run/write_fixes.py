@@ -34,11 +34,11 @@ class OverwrittenValue:
 
     Attributes:
         name: the program's name for the tensor, or "".
-        is_result: True if the operation that saved the tensor had made it.
+        is_result: True if the saved tensor is the result of the operation that saved it.
         saved_in: the line that saved the tensor.
         written_in: the lines that overwrote it after that, the earliest first.
         asked_in: the line of the backward pass.
-        time: the number of writes before the tensor was saved.
+        time: the number of recorded writes before the tensor was saved.
         operation: the name of the first operation that overwrote it.
         is_saved_once: True if only one line saved the tensor.
         is_leaf: True if the tensor has the memory of a trained leaf, such as a parameter.
@@ -115,7 +115,7 @@ def fix_write(lost: OverwrittenValue, frames: list[FrameType], is_shared: Callab
 
 
 def _rewritten(source: str, library: str) -> str:
-    """Return a write as a statement that makes a new tensor, with the names of the library; "" if there is none."""
+    """Return the out-of-place form of an in-place statement, with the library's names; "" if there is none."""
     rewritten = out_of_place(source)
     return respelled_code(rewritten) if library == "paddle" else rewritten
 
@@ -165,7 +165,7 @@ def _inside_an_expression(
 
 
 def fix_read(lost: OverwrittenValue) -> Iterator[Fix]:
-    """Yield the fix that lets the saving line read a copy, if only that line saved the tensor and the line names it."""
+    """Yield a fix in which the line that saved the tensor reads a copy, if no other line saved it."""
     if lost.is_result or not lost.is_saved_once or not lost.name.isidentifier():
         return
     text = ProgramText(lost.saved_in.file)
