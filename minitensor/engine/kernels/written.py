@@ -6,17 +6,29 @@ preserved. If there is a listener, the event about the write describes these ele
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from minitensor.engine.kernels.along_axis import positions
 from minitensor.engine.kernels.diagonals import above, main_diagonal, matrix_diagonal
-from minitensor.engine.kernels.indexed import checked, from_front, places_of
+from minitensor.engine.kernels.indexed import checked, copy_if_shared, from_front, places_of
 from minitensor.engine.kernels.masked import over
 
 Array = np.ndarray
 Index = tuple[Any, ...]
+
+
+def index_for_event(a: Array, part: Callable[[], Index]) -> Index | None:
+    """Return the index that ``part()`` returns, with copies of arrays that share memory with the target ``a``.
+
+    Return None if ``part()`` raises an error, because the operation will raise it, too.
+    """
+    try:
+        return tuple(copy_if_shared(each, a) if hasattr(each, "dtype") else each for each in part())
+    except (ValueError, IndexError, TypeError):
+        return None
 
 
 def rows_at(a: Array, index: Array, axis: int) -> Index:

@@ -79,6 +79,7 @@ def {name}({parameters}):
 {record}
     # Find the earlier nodes that saved bytes which are about to be overwritten.
     plan = None if storage.savers is None else {before}
+{locate}
     try:
 {compute}
     except BaseException as error:
@@ -311,11 +312,13 @@ def in_place_source(row: Row) -> str:
     pieces["own"] = f", saved_{target}" if keeps_own else ""
     pieces["unknown"] = " = ".join([*map(text.node, text.differentiable), *([f"saved_{target}"] if keeps_own else [])])
     pieces["before"] = f"before_write(storage, {a}{pieces['own']})"
-    pieces["where"] = "None"
+    pieces["where"], pieces["locate"] = "None", ""
     if row.writes:
         part = _on_arrays(text, row.writes)
         pieces["before"] = f"before_write_of_part(storage, {a}, lambda: {part}{pieces['own']})"
-        pieces["where"] = part
+        # The operation may overwrite its own index or mask, so the event's index is computed first.
+        pieces["locate"] = f"    part = None if watch.listener is None else index_for_event({a}, lambda: {part})"
+        pieces["where"] = "part"
     entries, keep, remember = {}, [], []
     if keeps_own:
         # The rules need the target, so it is copied before it is overwritten.

@@ -333,6 +333,23 @@ def test_a_write_changes_only_the_cells_that_its_rule_and_its_event_name(given: 
     np.testing.assert_array_equal(emitted, covered)
 
 
+@pytest.mark.parametrize(
+    ("values", "write", "at"),
+    [
+        ([0, 1, 2, 3], lambda x: mt.index_fill_(x, x[:2], 0, 100), [0, 1]),
+        ([0, 1, 2, 3], lambda x: mt.put_along_axis_(x, x[:2], 100, 0), [0, 1]),
+        ([True, False, True], lambda x: mt.masked_fill_(x, x, False), [0, 2]),
+    ],
+)
+def test_an_event_names_the_cells_although_the_write_overwrites_its_index(values: list, write: Callable, at: list):
+    x, events = mt.to_tensor(values), []
+    with listening(lambda event: events.append(event) if isinstance(event, TensorWritten) else None):
+        write(x)
+    emitted = np.zeros(x.shape, bool)
+    emitted[tuple(host_array(each) for each in events[0].where)] = True
+    assert np.flatnonzero(emitted).tolist() == at
+
+
 def test_a_mask_is_saved_by_reference_and_a_write_to_it_makes_backward_raise(base: int):
     w = leaf(GRID)
     x, mask = w * 1, mt.to_tensor(MASK)
