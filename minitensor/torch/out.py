@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.modes import modes
 from minitensor.engine.operations.variants import Redirect
-from minitensor.torch.dtypes import BY_NUMPY, C_NAMES
+from minitensor.torch.dtypes import BY_NUMPY, C_NAMES, dtype_of
 from minitensor.torch.errors import devices_differ, result_does_not_fit, warn
 from minitensor.torch.generator import default_generator
 from minitensor.torch.operands import kind_of
@@ -19,12 +21,14 @@ COMPUTED_IN_OUT = frozenset(
     ("cumprod", "cumsum", "empty", "eye", "full", "linspace", "logspace", "ones", "prod", "sum", "zeros")
 )
 #: Functions with one result whose ``out`` must have the dtype of the result. For others ``out`` may have another dtype
-#: of the same or a higher kind. ``out`` of a function with several results must have their dtypes.
+#: of the same or a higher kind, unless ``dtype`` is given. ``out`` of a function with several results must have their
+#: dtypes, and ``out`` of ``all`` and ``any`` must hold bools or uint8.
 EXACT = frozenset(
-    ("addmm", "all", "amax", "amin", "argmax", "argmin", "baddbmm", "bitwise_not", "bmm", "ceil", "diag", "dot", "fix")
-    + ("floor", "frac", "gather", "heaviside", "index_select", "inner", "masked_select", "matmul", "mm", "multinomial")
-    + ("mv", "nan_to_num", "neg", "negative", "nonzero", "renorm", "round", "sign", "signbit", "take_along_dim", "tril")
-    + ("triu", "trunc", "where")
+    ("addmm", "all", "amax", "amin", "any", "argmax", "argmin", "baddbmm", "bitwise_not", "bmm", "ceil", "diag")
+    + ("dot", "fix", "floor", "frac", "gather", "heaviside", "index_add", "index_select", "inner", "isin")
+    + ("log_softmax", "masked_select", "matmul", "mm", "multinomial", "mv", "nan_to_num", "neg", "negative")
+    + ("nonzero", "norm", "renorm", "round", "scatter", "scatter_add", "sign", "signbit", "softmax", "take_along_dim")
+    + ("tril", "triu", "trunc", "where")
 )
 
 
@@ -40,7 +44,7 @@ def write_into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: 
 
     Raises:
         RuntimeError: if a tensor requires grad, or the dtype of ``out`` cannot hold the result, or differs from that of
-            the result although ``op`` is in ``EXACT`` or has several results.
+            the result although ``op`` is in ``EXACT`` or has several results or ``dtype`` is given.
         TypeError: if ``out`` is not a tensor, or not a tuple of as many tensors as there are results.
     """
     targets = out if isinstance(out, (tuple, list)) else (out,)
@@ -53,7 +57,10 @@ def write_into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: 
             f"{op}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             f"arguments requires grad.\nUse the normal operation, or call it under `torch.no_grad()`."
         )
-    if targets and op in COMPUTED_IN_OUT and named.get("dtype") is None:
+    dtype = named.get("dtype")
+    for each in targets if dtype is not None else ():
+        _check_dtype(op, dtype_of(dtype).numpy, each)
+    if targets and op in COMPUTED_IN_OUT and dtype is None:
         named["dtype"] = targets[0].dtype
     before = default_generator.get_state()
     try:
@@ -86,16 +93,24 @@ def _write_results(op: str, result: Any, out: Any, targets: Any) -> Any:
 def _check_target(op: str, result: Any, out: Any, is_exact: bool) -> None:
     """Raise RuntimeError if the dtype of ``out`` does not fit the result, or ``out`` is on another device."""
     have, want = result._array, out._array
-    if is_exact and have.dtype != want.dtype:
-        wanted, given = BY_NUMPY[have.dtype], BY_NUMPY[want.dtype]
+    if op in ("all", "any") and want.dtype in (np.bool_, np.uint8):
+        pass
+    elif is_exact:
+        _check_dtype(op, have.dtype, out)
+    elif kind_of(have.dtype) > kind_of(want.dtype):
+        raise result_does_not_fit(op, out, have.dtype)
+    if gpu_of(have) is not gpu_of(want):
+        raise devices_differ()
+
+
+def _check_dtype(op: str, dtype: np.dtype, out: Any) -> None:
+    """Raise RuntimeError unless ``out`` has the dtype ``dtype``."""
+    if dtype != out._array.dtype:
+        wanted, given = BY_NUMPY[dtype], BY_NUMPY[out._array.dtype]
         raise RuntimeError(
             f"Expected out tensor to have dtype {C_NAMES[wanted.name]}, but got {C_NAMES[given.name]} instead\n"
             f"Pass a tensor with dtype={wanted} as `out` of {op}()."
         )
-    if kind_of(have.dtype) > kind_of(want.dtype):
-        raise result_does_not_fit(op, out, have.dtype)
-    if gpu_of(have) is not gpu_of(want):
-        raise devices_differ()
 
 
 def _write_result(result: Any, out: Any) -> None:

@@ -119,6 +119,34 @@ def test_an_exact_out_of_another_float_dtype_is_refused():
             call(torch.empty(2, 2, dtype=torch.float64))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda out: torch.scatter(X, 0, AT, X, out=out),
+        lambda out: torch.index_add(X, 0, AT[0], X, out=out),
+        lambda out: torch.softmax(X, 0, out=out),
+        lambda out: torch.norm(X, dim=0, out=out),
+        lambda out: torch.sum(X, 0, dtype=torch.float32, out=out),
+        lambda out: torch.zeros(2, 2, dtype=torch.float32, out=out),
+    ],
+)
+def test_out_needs_the_dtype_of_an_exact_function_or_of_the_argument_dtype(call):
+    out = torch.full((2, 2), 7.0, dtype=torch.float64)
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype float, but got double instead"):
+        call(out)
+    assert torch.equal(out, torch.full((2, 2), 7.0, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8])
+def test_all_and_any_write_into_bools_or_uint8(dtype):
+    holds_uint8 = AT.to(torch.uint8)
+    for x in (AT, AT > 0, holds_uint8):
+        assert torch.any(x, 0, out=torch.zeros(2, dtype=dtype)).tolist() == [1, 1]
+        assert torch.all(x, 0, out=torch.ones(2, dtype=dtype)).tolist() == [0, 0]
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype bool, but got long int instead"):
+        torch.any(AT, 0, out=torch.zeros(2, dtype=torch.int64))
+
+
 def test_sums_products_and_new_tensors_are_computed_in_the_dtype_of_out():
     x, out = torch.tensor([[1.5, 2.5], [3.5, -4.0]]), torch.empty(2, dtype=torch.int64)
     # The numbers are those of PyTorch 2.13.
