@@ -26,7 +26,7 @@ from memory_stage.explanation.whole_run.value_reads import local_names
 from memory_stage.messages import message
 from memory_stage.recorder.reachable_tensors import local_variables
 from memory_stage.watch.lines import ProgramLine
-from memory_stage.watch.torch.backward_graph import leaves_behind, node_of, nodes_behind
+from memory_stage.watch.torch.backward_graph import is_freed, leaves_behind, node_of, nodes_behind
 from memory_stage.watch.torch.watched_run import BackwardPass, WatchedRun
 
 #: Code that draws random numbers or advances an iterator, and code that has the names of variables in strings.
@@ -56,7 +56,8 @@ class FreedResults:
     ) -> None:
         self._watch, self.frames, self._passed, self.asking = watch, frames, passed, asking
         tensors = [roots] if isinstance(roots, torch.Tensor) else list(roots)
-        read = [parent for node in self._new_nodes(tensors) for parent, _ in node.next_functions]
+        self._new = set(self._new_nodes(tensors))
+        read = [parent for node in self._new for parent, _ in node.next_functions]
         self.is_repeated = watch.lines[passed.line] == asking
         self._border = {node for node in (*read, *map(node_of, tensors)) if node is not None and self._is_old(node)}
 
@@ -75,6 +76,10 @@ class FreedResults:
         """Return True if the pass needs the freed graph only for the tensor ``x``."""
         return self._border == {node_of(x)}
 
+    def is_differentiated(self, x: torch.Tensor) -> bool:
+        """Return True if a backward pass reads ``x``."""
+        return node_of(x) in self._new or is_freed(node_of(x))
+
     @functools.cached_property
     def _leaves_of_new(self) -> set[int]:
         """The ids of the leaves that the program has read after the pass, for results that still exist."""
@@ -88,10 +93,13 @@ class FreedResults:
         return {self._watch.lines[each.line] for x in tensors for each in writes.since(address_of(x), time)}
 
     def is_only_way(self, x: torch.Tensor) -> bool:
-        """Return True if the training of a parameter would end if ``x`` were detached."""
+        """Return True if the training of a parameter would end if ``x`` were detached.
+
+        If there is an optimizer, other parameters may change as averages, without training.
+        """
         optimizers = [each for each in gc.get_objects() if issubclass(type(each), torch.optim.Optimizer)]
         owned = {number for each in optimizers for number in _parameter_ids(each)}
-        trained = [leaf for leaf in leaves_behind(x) if id(leaf) in owned or self.written_in(leaf)]
+        trained = [y for y in leaves_behind(x) if (id(y) in owned if owned else self.written_in(y))]
         return any(id(leaf) not in self._leaves_of_new for leaf in trained)
 
     def is_needed(self) -> bool:
@@ -137,7 +145,7 @@ class OutsideLoop:
     def fixes(self) -> tuple[Fix, ...]:
         """Return the advice to compute the result in each iteration, with an edit if that is certainly right.
 
-        If the loop computes other results from the same parameters, the result may also be meant as a constant.
+        If the loop averages the parameters or reads them again, the result may also be meant as a constant.
         """
         sentence = message(
             "Compute `{name}` again in each iteration of the loop in line {line}: its forward pass is outside the "
@@ -153,15 +161,19 @@ class OutsideLoop:
         """Return True if the loop computes the same result again, so that the first one is meant as a constant."""
         inside = {ast.unparse(each) for each in self._layer_calls(ast.walk(self._loop))}
         before = [each for each in self._layer_calls(self._scope) if each.lineno < self._loop.lineno]
-        same = [each for each in before if ast.unparse(each) in inside and not RANDOM.search(ast.unparse(each))]
-        if not any(not any(_stores(self._loop, name) for name in names_in(each)) for each in same):
+        same = [each for each in before if ast.unparse(each) in inside]
+        if all(any(_stores(self._loop, name) for name in names_in(each)) for each in same):
             return False
         tensors = [x for _, x in named_tensors.in_frames([self._frame], is_tensor) if x is not self._x]
-        return not self._freed.is_only_way(self._x) and _shape(self._x) in map(_shape, tensors)
+        shapes = [_shape(x) for x in tensors if self._freed.is_differentiated(x)]
+        return not self._freed.is_only_way(self._x) and _shape(self._x) in shapes
 
     def _layer_calls(self, nodes: Iterable[ast.AST]) -> list[ast.Call]:
-        calls = [each for each in nodes if isinstance(each, ast.Call)]
-        return [each for each in calls if isinstance(_value(each.func, self._frame), torch.nn.Module)]
+        """Return the calls of layers whose results are not random."""
+        calls = [each for each in nodes if isinstance(each, ast.Call) and not RANDOM.search(ast.unparse(each))]
+        layers = [(each, _value(each.func, self._frame)) for each in calls]
+        layers = [(each, x) for each, x in layers if isinstance(x, torch.nn.Module)]
+        return [each for each, x in layers if not any("Dropout" in str(type(y)) and y.training for y in x.modules())]
 
     def is_changed_in_loop(self) -> bool:
         """Return True if the loop has changed parameters behind the result, or contains the step that changes them."""
@@ -228,7 +240,7 @@ def find_outside_loop(freed: FreedResults, texts: Sequence[ProgramText]) -> Outs
     """Return the freed result that is made outside a loop which changes its parameters; None if there is none."""
     for frame in freed.frames:
         text, line = ProgramText(frame.f_code.co_filename), frame.f_lineno
-        loops = [each for each in text.nodes() if isinstance(each, (ast.For, ast.While)) and _is_inside(each, line)]
+        loops = [each for each in text.nodes() if isinstance(each, _Loop) and _is_inside(each, line)]
         for loop in sorted(loops, key=lambda each: -each.lineno):
             if text.function_at(loop.lineno) is not text.function_at(line):
                 continue
@@ -258,7 +270,7 @@ def _functions(texts: Sequence[ProgramText]) -> dict[str, list[_Function]]:
     """Return the functions and methods of some files by their names."""
     found: dict[str, list[_Function]] = {}
     for each in (node for text in texts for node in text.nodes()):
-        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(each, _Function):
             found.setdefault(each.name, []).append(each)
     return found
 
@@ -268,8 +280,8 @@ def _scope(text: ProgramText, frame: FrameType, name: str) -> list[ast.AST]:
     function = text.function_at(frame.f_lineno)
     if function is not None:
         return list(ast.walk(function))
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-    hidden = [each for each in text.nodes() if isinstance(each, kinds) and name in local_names(each)]
+    functions = [each for each in text.nodes() if isinstance(each, _Function | ast.Lambda)]
+    hidden = [each for each in functions if name in local_names(each)]
     inside = {id(node) for each in hidden for node in ast.walk(each)}
     return [each for each in text.nodes() if id(each) not in inside]
 
@@ -286,7 +298,7 @@ def _stores(node: ast.AST, name: str) -> bool:
 
 def _paths(node: ast.AST) -> list[str]:
     """Return the variables and attributes that an expression reads."""
-    if isinstance(node, (ast.Name, ast.Attribute)) and re.fullmatch(r"[\w.]+", ast.unparse(node)):
+    if isinstance(node, ast.Name | ast.Attribute) and re.fullmatch(r"[\w.]+", ast.unparse(node)):
         return [ast.unparse(node)]
     return [name for each in ast.iter_child_nodes(node) for name in _paths(each)]
 

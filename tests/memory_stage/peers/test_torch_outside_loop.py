@@ -132,6 +132,29 @@ def test_a_result_that_may_be_a_constant_has_both_sentences_and_no_edit(tmp_path
     assert not again.edits and not constant.edits
 
 
+#: Programs in which the result may be a constant, but in which neither edit is certain.
+AMBIGUOUS = {
+    "the loop computes the same result after the pass, to print it": "out = head(y)\n"
+    + LOOP.replace("crit(out", "crit(net(x) * out")
+    + "    after = head(y)\n    print(after.mean())\n",
+    "the loop computes a result with other units dropped": "out = net(x)\nfor i in range(3):\n    again = net(x)\n"
+    "    loss = crit(out, y) + crit(again, y) + crit(out, again)\n    opt.zero_grad()\n    loss.backward()\n"
+    "    opt.step()\n",
+    "the loop averages the network": "import copy\nteacher, z = copy.deepcopy(net), x + 1\nout = teacher(z)\n"
+    + LOOP.replace("crit(out, y)", "crit(net(x), out)")
+    + "    for a, b in zip(teacher.parameters(), net.parameters()):\n"
+    "        a.data.mul_(0.9).add_(b.data, alpha=0.1)\n",
+}
+
+
+@pytest.mark.parametrize("name", AMBIGUOUS)
+def test_a_result_that_is_perhaps_a_constant_is_neither_moved_nor_detached_by_an_edit(name, tmp_path):
+    (fault,) = explained(written(tmp_path, programs(AMBIGUOUS[name], "")[0]))[0].faults
+    again, constant = fault.fixes
+    assert "again in each iteration" in again.sentence and "if it should be a constant" in constant.sentence
+    assert not again.edits and not constant.edits
+
+
 def test_features_of_a_shared_network_are_not_detached_if_a_step_follows_all_passes(tmp_path):
     lines = "out = net(x)\nfor k in (1.0, 2.0):\n    loss = crit(head(out) * k, y)\n    loss.backward()\nopt.step()\n"
     (fault,) = explained(written(tmp_path, programs(lines, "")[0]))[0].faults
