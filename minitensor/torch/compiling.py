@@ -68,7 +68,15 @@ CALLS: dict[str, Any] = {
         for name in (
             *("as_operands", "as_operands_in_place", "promote", "into", "as_float", "check_target", "storable"),
             *("same_dtype", "as_index", "flat_without_dim", "as_mask", "rounded"),
-            *("no_bounds_error", "clamp_by_tensors", "in_dtype", "need_floats", "reduction_dims", "need_same_ndim"),
+            *(
+                "no_bounds_error",
+                "clamp_by_tensors",
+                "in_dtype",
+                "is_narrow",
+                "need_floats",
+                "reduction_dims",
+                "need_same_ndim",
+            ),
             *("refuse_bool_subtraction", "as_long", "need_floats_for_kernel", "need_one_dim", "need_same_dtype"),
             *("need_same_dtypes", "need_index_sequence"),
         )

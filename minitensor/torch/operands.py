@@ -333,6 +333,11 @@ def in_dtype(x: Any, dtype: Any) -> Any:
     return x if x._array.dtype is wanted.numpy else cast(x, wanted.numpy)
 
 
+def is_narrow(dtype: Any) -> bool:
+    """True for bool and integers of fewer than 64 bits: a sum in such a dtype is computed in int64 and converted."""
+    return dtype is not None and dtype_of(dtype).numpy not in FLOATS and dtype_of(dtype).numpy != np.int64
+
+
 def need_floats(op: str, x: Any) -> Any:
     """Return ``x``. Raise RuntimeError if it is a tensor that does not hold floats."""
     if isinstance(x, BaseTensor) and x._array.dtype not in FLOATS:

@@ -148,6 +148,12 @@ def _matmul_name(node: Node) -> str:
     return f"{('Dot', 'Mv', 'Mm')[len(node.shape)] if len(node.shape) < 3 else 'UnsafeView'}Backward0"
 
 
+def _narrow(name: str, arguments: str) -> str:
+    """Return the prologue of a reduction or scan that computes integers of fewer than 64 bits in int64."""
+    call = f"redirect('{name}', in_dtype(x, dtype), {arguments})"
+    return f"if not '{{_}}' and is_narrow(dtype): return in_dtype({call}, dtype)"
+
+
 def _reduction_name(name: str) -> Callable[[Node], str]:
     """Return a function that takes the node of a reduction and returns the name of ``grad_fn``.
 
@@ -259,10 +265,11 @@ _IN_DTYPE = "if dtype is not None: x = in_dtype(x, dtype)"
 _REDUCED = "input, dim=None, keepdim=False"
 _DIM = "axis = reduction_dims(x, axis)"
 _ONE_DIM = "axis = reduction_dims(x, axis if axis is None else need_one_dim('prod', axis))"
-spell("sum", "sum", _REDUCED, forward=reducing.sum_long, keywords="dtype=None", prologue=f"{_IN_DTYPE}\n{_DIM}",
-      grad_name=_reduction_name("Sum"))  # fmt: skip
+spell("sum", "sum", _REDUCED, forward=reducing.sum_long, keywords="dtype=None", grad_name=_reduction_name("Sum"),
+      prologue=f"{_narrow('sum', 'axis, keepdim')}\n{_IN_DTYPE}\n{_DIM}")  # fmt: skip
 spell("prod", "prod", _REDUCED, forward=reducing.prod_long, keywords="dtype=None",
-      prologue=f"{_IN_DTYPE}\n{_ONE_DIM}", grad_name=_reduction_name("Prod"))  # fmt: skip
+      prologue=f"{_narrow('prod', 'axis, keepdim')}\n{_IN_DTYPE}\n{_ONE_DIM}",
+      grad_name=_reduction_name("Prod"))  # fmt: skip
 spell("mean", "mean", _REDUCED, keywords="dtype=None", floats=False,
       doc="Mean along axis (by default, of all elements).",
       prologue=f"{_IN_DTYPE}\nx = need_floats('mean', x)\n{_DIM}", grad_name=_reduction_name("Mean"))  # fmt: skip
@@ -270,9 +277,11 @@ spell("amax", "max", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="A
 spell("amin", "min", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="AminBackward0")
 _SCAN = "The {} of each element and those before it along dim; dtype, if given, is the dtype of the result."
 _SCANNED = f"{_IN_DTYPE}\nelse: x = as_long(x, '{{_}}')"
-spell("cumsum", "cumsum", "input, dim", keywords="dtype=None", prologue=f"{_SCANNED}\nneed_one_dim('cumsum', axis)",
+spell("cumsum", "cumsum", "input, dim", keywords="dtype=None",
+      prologue=f"{_narrow('cumsum', 'axis')}\n{_SCANNED}\nneed_one_dim('cumsum', axis)",
       gives="", doc=_SCAN.format("sum"))  # fmt: skip
-spell("cumprod", "cumprod", "input, dim", keywords="dtype=None", prologue=f"{_SCANNED}\nneed_one_dim('cumprod', dim)",
+spell("cumprod", "cumprod", "input, dim", keywords="dtype=None",
+      prologue=f"{_narrow('cumprod', 'dim')}\n{_SCANNED}\nneed_one_dim('cumprod', dim)",
       gives="", doc=_SCAN.format("product"))  # fmt: skip
 spell("log_sigmoid", found="")
 spell("softmax", "softmax", "input, dim, dtype=None", found="Tensor torch",

@@ -238,3 +238,21 @@ def test_a_pair_of_values_and_indices_can_be_copied_and_pickled(name: str):
     for again in (copy.copy(pair), copy.deepcopy(pair), pickle.loads(pickle.dumps(pair))):
         assert type(again) is type(pair)
         assert torch.equal(again.values, pair.values) and torch.equal(again.indices, pair.indices)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.float32])
+def test_sums_and_products_have_the_dtype_that_the_program_names(dtype):
+    x = torch.tensor([[100, 100], [50, 7]])
+    for function, expected in (("sum", [150, 107]), ("prod", [5000, 700])):
+        found = getattr(torch, function)(x, 0, dtype=dtype)
+        wrapped = np.array(expected).astype(dtype.numpy)  # as PyTorch: -106 for 150 in int8
+        scanned = getattr(torch, f"cum{function}")(x, 0, dtype=dtype)
+        assert found.dtype == scanned.dtype == dtype
+        assert found.tolist() == scanned[-1].tolist() == wrapped.tolist()
+    assert torch.nansum(x, 0, dtype=dtype).dtype == dtype
+    assert torch.sum(x > 60, dtype=torch.bool).dtype == torch.bool
+
+
+def test_a_scan_in_place_keeps_its_dtype():
+    x = torch.tensor([1, 2, 3], dtype=torch.int8)
+    assert x.cumsum_(0) is x and x.tolist() == [1, 3, 6] and x.dtype == torch.int8

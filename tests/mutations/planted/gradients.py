@@ -170,7 +170,7 @@ backward(
 backward(
     "grad-retains-no-gradient",
     "grad leaves the gradients of tensors with retain_grads() as they were.",
-    "        commit({}, propagation)  # stores only the retained gradients\n",
+    '        commit({}, propagation, "grad")  # stores only the retained gradients\n',
     "",
     "retained::test_grad_fills_retained_gradients_in_both_vocabularies_as_the_frameworks_do",
 )  # fmt: skip
