@@ -70,6 +70,7 @@ def pairs() -> list[Pair]:
 def sentences_after(program: str) -> list[truth.Said]:
     """Return the sentences on a program, or on its part after ``STAGE``, with memory before and after each step."""
     namespace = {"__name__": "__main__", "mt": mt}
+    mt.device.cuda.empty_cache()  # earlier tests may have left reserved memory, which sentences mention
     earlier, _, program = program.rpartition(STAGE)
     exec(compile(earlier, "<earlier>", "exec"), namespace)
     hook, sys.displayhook = sys.displayhook, lambda value: namespace.__setitem__("_", value)
