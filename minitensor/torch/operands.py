@@ -335,7 +335,8 @@ def in_dtype(x: Any, dtype: Any) -> Any:
 
 def is_narrow(dtype: Any) -> bool:
     """True for bool and integers of fewer than 64 bits: a sum in such a dtype is computed in int64 and converted."""
-    return dtype is not None and dtype_of(dtype).numpy not in FLOATS and dtype_of(dtype).numpy != np.int64
+    wanted = dtype_of(dtype).numpy
+    return wanted not in FLOATS and wanted != np.int64
 
 
 def need_floats(op: str, x: Any) -> Any:

@@ -151,7 +151,7 @@ def _matmul_name(node: Node) -> str:
 def _narrow(name: str, arguments: str) -> str:
     """Return the prologue of a reduction or scan that computes integers of fewer than 64 bits in int64."""
     call = f"redirect('{name}', in_dtype(x, dtype), {arguments})"
-    return f"if not '{{_}}' and is_narrow(dtype): return in_dtype({call}, dtype)"
+    return f"if dtype is not None and not '{{_}}' and is_narrow(dtype): return in_dtype({call}, dtype)"
 
 
 def _reduction_name(name: str) -> Callable[[Node], str]:
