@@ -165,13 +165,9 @@ class Ledger:
     def add_write(self, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any = None) -> None:
         """Record that an in-place operation wrote all cells of ``x``, or those that ``where`` selects."""
         engine, graph, tensors, journal = self.engine, self.graph, self.tensors, self.journal
-        entry, known = tensors.entries.get(id(x)), tensors.storage_of(x)
-        if entry is None and known is not None and known.version + 1 == engine.version(x):
-            known.version += 1  # so that ``register`` does not record this write, too
-            entry = tensors.register(x)
-            known.version -= 1
-        elif entry is None or known is not entry.storage:
-            entry = tensors.register(x)
+        entry = tensors.entries.get(id(x))
+        if entry is None or tensors.storage_of(x) is not entry.storage:
+            entry = tensors.register(x, is_written=True)
         storage, kept = entry.storage, engine.storage(x)
         written = engine.written(x, where)
         self.unannounced.shared.wrote(engine.below(kept) or kept, written)

@@ -45,8 +45,13 @@ class Tensors:
 
     # ---------- tensors ----------
 
-    def register(self, x: Tensor, op: str = "", group: ViewGroup | None = None) -> TensorEntry:
-        """Return the entry of a tensor, or add one. Record a move to another storage or a write since the last call."""
+    def register(
+        self, x: Tensor, op: str = "", group: ViewGroup | None = None, *, is_written: bool = False
+    ) -> TensorEntry:
+        """Return the entry of a tensor, or add one. Record a move to another storage or a write since the last call.
+
+        If ``is_written``, the caller records the last write.
+        """
         entry = self.entries.get(id(x))
         if entry is not None:
             if self.storage_of(x) is not entry.storage:
@@ -74,7 +79,7 @@ class Tensors:
         (journal.before if existed else journal.events).append(event)
         entry.step = -1 if existed else journal.step
         self._storages.show_ends(storage, kept, entry.properties)
-        if self._engine.version(x) != storage.version:
+        if self._engine.version(x) not in (storage.version, storage.version + is_written):
             self._unannounced.find_by_version(x, entry)
         return entry
 
