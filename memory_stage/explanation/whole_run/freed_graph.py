@@ -15,7 +15,7 @@ import torch
 
 from memory_stage.engines.torch.node_names import is_leaf, short_name
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
-from memory_stage.explanation.whole_run.freed_results import RANDOM, FreedResults, find_outside_loop, fix_shared_batch
+from memory_stage.explanation.whole_run.freed_results import RANDOM, FreedResults, find_outside_loops, fix_shared_batch
 from memory_stage.explanation.whole_run.program_names import ProgramNames
 from memory_stage.explanation.whole_run.program_text import (
     ProgramText,
@@ -70,14 +70,17 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
     passed, old = next((each for each in freeing if _may_reach(*each, watch, frames)), freeing[0])
     freed = watch.lines[passed.line]
     results = FreedResults(watch, roots, frames, passed, asking)
-    outside = find_outside_loop(results, [ProgramText(file) for file in watch.lines.files()])
+    loops = list(find_outside_loops(results, [ProgramText(file) for file in watch.lines.files()]))
+    outside = next((each for each in loops if each.is_changed_in_loop()), None)
     new = [node for node in nodes if node._sequence_nr() >= passed.next_node]
     border = None if results.is_needed() else _border(watch, new, passed, freed, asking)
-    fixes = _fix_constant(border, names) if border is not None and _reach_leaf(new) else ()
+    constant = _fix_constant(border, names) if border is not None and _reach_leaf(new) else ()
+    is_certain = any(each.is_repeated() for each in loops if outside in (None, each))
     shared = _reached_before(freed, frames) if freed != asking else set()
     made = watch.line_of_node(max([node for node in old if node in shared] or old, key=_number))
+    fixes: tuple[Fix, ...]
     if outside is not None:
-        fixes, made = (fixes if outside.is_repeated() else ()) or outside.fixes(), outside.made or made
+        fixes, made = (constant if is_certain else ()) or outside.fixes(), outside.made or made
     else:
         fault = None if border is None else _diagnose_border(border, names, frames)
         if fault is not None:
@@ -86,11 +89,15 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
         repeated = made if len({watch.line_of_node(node) for node in old}) == 1 else UNKNOWN_LINE
         if batch is not None:
             fixes = (batch,)
+        elif constant and is_certain:
+            fixes = constant
         elif freed == asking and results.is_out_of_date():
-            fixes = (*fixes, Fix(advise_forward(asking, freed)))
+            fixes = (*constant, Fix(advise_forward(asking, freed)))
         else:
             again, *others = _fixes_of_second_pass(repeated, freed, asking, bool(shared))
-            fixes = (*fixes, again, *([] if results.is_out_of_date() else others))
+            fixes = (*constant, again, *([] if results.is_out_of_date() else others))
+        if constant and not is_certain:
+            fixes = tuple(Fix(each.sentence) for each in fixes)
     return Fault("graph freed", second_pass(asking, freed), evidence_of_second_pass(made, freed, asking), FREES, fixes)
 
 

@@ -77,14 +77,15 @@ class FreedResults:
         return self._border == {node_of(x)}
 
     def is_differentiated(self, x: torch.Tensor) -> bool:
-        """Return True if a backward pass reads ``x``."""
-        return node_of(x) in self._new or is_freed(node_of(x))
+        """Return True if a pass has read ``x`` since the graph was freed, or if the failed pass reads it."""
+        return any(node in self._new or is_freed(node) for node in self._new_nodes([x]))
 
     @functools.cached_property
     def _leaves_of_new(self) -> set[int]:
-        """The ids of the leaves that the program has read after the pass, for results that still exist."""
-        new = self._new_nodes([x for _, x in named_tensors.in_frames(self.frames, is_tensor)])
-        parents = [parent for node in new for parent, _ in node.next_functions]
+        """The ids of the leaves that passes have read since the graph was freed, for results that still exist."""
+        read = [x for _, x in named_tensors.in_frames(self.frames, is_tensor) if self.is_differentiated(x)]
+        nodes = [*self._new, *self._new_nodes(read)]
+        parents = [parent for node in nodes for parent, _ in node.next_functions]
         return {id(parent.variable) for parent in parents if parent is not None and is_leaf(parent)}
 
     def written_in(self, *tensors: torch.Tensor) -> set[ProgramLine]:
@@ -236,8 +237,8 @@ class OutsideLoop:
         return True
 
 
-def find_outside_loop(freed: FreedResults, texts: Sequence[ProgramText]) -> OutsideLoop | None:
-    """Return the freed result that is made outside a loop which changes its parameters; None if there is none."""
+def find_outside_loops(freed: FreedResults, texts: Sequence[ProgramText]) -> Iterator[OutsideLoop]:
+    """Yield each freed result that is made outside a loop around the failed pass."""
     for frame in freed.frames:
         text, line = ProgramText(frame.f_code.co_filename), frame.f_lineno
         loops = [each for each in text.nodes() if isinstance(each, _Loop) and _is_inside(each, line)]
@@ -245,10 +246,8 @@ def find_outside_loop(freed: FreedResults, texts: Sequence[ProgramText]) -> Outs
             if text.function_at(loop.lineno) is not text.function_at(line):
                 continue
             for name, x in freed.results_in([frame]):
-                outside = OutsideLoop(freed, name, x, frame, text, loop, texts)
-                if "[" not in name and not _is_assigned(name, loop, text, texts) and outside.is_changed_in_loop():
-                    return outside
-    return None
+                if "[" not in name and not _is_assigned(name, loop, text, texts):
+                    yield OutsideLoop(freed, name, x, frame, text, loop, texts)
 
 
 def _is_inside(loop: _Loop, line: int) -> bool:

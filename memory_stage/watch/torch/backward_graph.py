@@ -135,7 +135,9 @@ def is_freed(node: Any) -> bool:
     for name in dir(type(node)):
         if name.startswith("_raw_saved_"):
             try:
-                getattr(node, name)
+                saved = getattr(node, name)
+                if isinstance(saved, torch._C._autograd.SavedTensor) and saved.data is saved.unpack_hook is None:
+                    saved.unpack()  # it fails for a released tensor, and returns None for a node that saved none
             except RuntimeError:
                 return True
     return False

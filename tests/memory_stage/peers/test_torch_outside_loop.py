@@ -100,6 +100,9 @@ UNCERTAIN = {
     "    loss = crit(out, y)\n    loss.backward()\n",
     "a decorated function in the loop": "out = net(x)\n"
     + LOOP.replace(FIRST, "    @torch.enable_grad()\n    def run(): return crit(out, y)\n    loss = run()\n"),
+    "the loop computes the same result after the pass, to print it": "out = head(y)\n"
+    + LOOP.replace("crit(out", "crit(net(x) * out")
+    + "    after = head(y)\n    print(after.mean())\n",
     "two results in a row": "h = net[0](x)\nout = net[2](h)\n" + LOOP,
     "a tuple": "out, n = net(x), 3\n" + LOOP,
     "random input": "out = net(torch.randn(8, 3))\n" + LOOP,
@@ -134,9 +137,6 @@ def test_a_result_that_may_be_a_constant_has_both_sentences_and_no_edit(tmp_path
 
 #: Programs in which the result may be a constant, but in which neither edit is certain.
 AMBIGUOUS = {
-    "the loop computes the same result after the pass, to print it": "out = head(y)\n"
-    + LOOP.replace("crit(out", "crit(net(x) * out")
-    + "    after = head(y)\n    print(after.mean())\n",
     "the loop computes a result with other units dropped": "out = net(x)\nfor i in range(3):\n    again = net(x)\n"
     "    loss = crit(out, y) + crit(again, y) + crit(out, again)\n    opt.zero_grad()\n    loss.backward()\n"
     "    opt.step()\n",
@@ -153,6 +153,57 @@ def test_a_result_that_is_perhaps_a_constant_is_neither_moved_nor_detached_by_an
     again, constant = fault.fixes
     assert "again in each iteration" in again.sentence and "if it should be a constant" in constant.sentence
     assert not again.edits and not constant.edits
+
+
+#: Programs whose step follows the loop, and whether the result before the loop may be a constant.
+STEP_AFTER_LOOP = {
+    "a network that the loop runs again to print a prediction": (
+        "out = net(x)\nfor i in range(3):\n    pred = net(x)\n    print(pred.mean().item())\n"
+        "    loss = crit(head(out), y)\n    loss.backward()\nopt.step()\n",
+        False,
+    ),
+    "a network that the loop trains with a second loss": (
+        "out = net(x)\nfor i in range(3):\n    loss = crit(head(out), y)\n    loss.backward()\n"
+        "    second = net(x).square().mean()\n    second.backward()\nopt.step()\n",
+        True,
+    ),
+    "another result of the network in the same loss": (
+        "out = net(x)\nfor i in range(3):\n    loss = crit(out, y) + net(x + i).mean()\n    loss.backward()\n"
+        "opt.step()\n",
+        True,
+    ),
+    "a step without an optimizer": (
+        "del opt\nout = x * head.weight\nfor i in range(3):\n    loss = (net[0].weight[:3, 0] * out).sum()\n"
+        "    loss.backward()\nfor p in (head.weight, net[0].weight):\n    p.data -= 0.1 * p.grad\n",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STEP_AFTER_LOOP)
+def test_a_result_is_not_detached_by_an_edit_if_the_step_that_needs_it_follows_the_loop(name, tmp_path):
+    lines, may_be_constant = STEP_AFTER_LOOP[name]
+    source = programs(lines, "")[0]
+    (fault,) = explained(written(tmp_path, source))[0].faults
+    detaching = [fix for fix in fault.fixes if "detach" in fix.sentence]
+    assert bool(detaching) == may_be_constant and not any(fix.edits for fix in detaching), str(fault.fixes)
+    edited = [fix.apply(source) for fix in fault.fixes if fix.edits]
+    assert len(edited) == (not may_be_constant)
+    assert all(each == source.replace("    loss =", "    out = net(x)\n    loss =") for each in edited)
+
+
+CONSTANT = (
+    "out = net(x).detach()\nfor i in range(3):\n    new = net(x)\n    loss = ((new - out).exp() * y).mean()\n"
+    "    loss.backward()\nopt.step()\n"
+)
+
+
+def test_a_result_that_each_iteration_computes_again_is_detached_although_the_step_follows_the_loop(tmp_path):
+    correct = programs(CONSTANT, "")[0].replace("nn.Dropout(0.2)", "nn.Tanh()")
+    faulty = correct.replace(".detach()", "")
+    (fault,) = explained(written(tmp_path, faulty))[0].faults
+    (fix,) = fault.fixes
+    assert fix.apply(faulty) == correct
 
 
 def test_features_of_a_shared_network_are_not_detached_if_a_step_follows_all_passes(tmp_path):
