@@ -28,7 +28,7 @@ _THREADS = (
     "VECLIB_MAXIMUM_THREADS",
     "MINITENSOR_NUM_THREADS",
 )
-#: A folder for compiled sources to which every process may write, so that no figure includes the compiler.
+#: The folder for bytecode. All processes share it, so no figure includes the compilation of modules.
 _COMPILED = ROOT / "_build/bench/compiled"
 _ENVIRONMENT = {
     **dict.fromkeys(_THREADS, "1"),
@@ -38,7 +38,8 @@ _ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "",
 }
 
-#: With these settings glibc returns freed memory to the system immediately, so the system sees the program's peak.
+#: With these settings glibc returns freed memory to the system immediately, so memory that was freed before the program
+#: started is not part of its peak.
 _RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
 
 #: The allowed relative difference between the results of two libraries, which add float32 numbers in different orders.
@@ -66,7 +67,7 @@ class Failed(Exception):
 
 
 def measure(name: str, libraries: Iterable[Library], rounds: int) -> Measured:
-    """Measure a subject. Each round begins with another library, and a library that has failed is not run again.
+    """Measure a subject. The libraries take turns at being first in a round; one that has failed is not run again.
 
     Raises:
         SystemExit: if minitensor or numpy fails, or if the results of a library differ from those of minitensor.

@@ -15,7 +15,7 @@ import cupy
 import numpy as np
 from cupyx.scipy import special
 
-#: Dtypes of tensors and of intermediate results.
+#: The type codes of bool, int32, int64, float16, float32, float64 and uint8, as in `np.dtype.char`.
 KINDS = "?ilefdB"
 
 

@@ -26,5 +26,5 @@ def join_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
 
 
 def mend_joining() -> None:
-    """Replace the function that MyST-NB runs for its setting `nb_merge_streams` by `join_streams`."""
+    """Make MyST-NB call `join_streams` where its setting `nb_merge_streams` is on."""
     myst_nb.core.render.coalesce_streams = join_streams

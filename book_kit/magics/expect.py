@@ -7,8 +7,8 @@
 * If the cell raises this error, the cell passes, and its output shows the error and the line that raised it. If it
   raises no error or another one, the cell fails, and so does the build of the book.
 * The output contains no path of this machine. Lines are counted as the reader sees them: the magic is line 1.
-* Names that the cell assigned before the error exist afterwards, as after any failing cell. The magic drops the error
-  object, because it would keep tensors alive.
+* Names to which the cell assigned something before it failed keep their values, as after any failing cell. The magic
+  drops the error object, because it would keep tensors alive.
 
 The tag `raises-exception` cannot replace this magic, because a cell with the tag passes even if it raises nothing.
 """
@@ -32,7 +32,7 @@ from memory_stage.integrations.magic_options import numbered_as_seen
 from memory_stage.messages import Text, message, said
 from memory_stage.web.embed import page_assets
 
-USAGE = "%%expect_error ErrorType regular expression for its message (may be left out)"
+USAGE = "%%expect_error ErrorType [regular expression for its message]"
 FRAMES = 4  # how many of the innermost frames are shown
 LINES_BEFORE = 1  # how many lines are shown before the line that raised the error
 

@@ -1,7 +1,7 @@
-"""Derivatives: backward, gradients as results, user-defined operations, and a check against finite differences.
+"""Derivatives: `backward`, `grad`, user-defined operations, and a check against finite differences.
 
-Importing this package registers the gradient rules on tensors. A backward pass by these rules consists of recorded
-operations, which second derivatives need. The public names are in :mod:`minitensor.autograd`.
+Importing this package registers the gradient rules on tensors. With `create_graph`, backward uses these rules and
+records its own operations, so that it can be differentiated again. The public names are in :mod:`minitensor.autograd`.
 """
 
 from minitensor.engine.autograd.rules import compiling as _compiling

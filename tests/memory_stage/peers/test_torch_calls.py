@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+torch = pytest.importorskip("torch", minversion="2.10", reason="PyTorch 2.10 or later is not installed")
 
 from minitensor import torch as ours  # noqa: E402
 from tests.support.peers.random_calls import Calls, Difference, difference  # noqa: E402

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+torch = pytest.importorskip("torch", minversion="2.10", reason="PyTorch 2.10 or later is not installed")
 
 import memory_stage as stage  # noqa: E402
 from memory_stage.engines.torch import cuda, memory  # noqa: E402

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+torch = pytest.importorskip("torch", minversion="2.10", reason="PyTorch 2.10 or later is not installed")
 
 import memory_stage as stage  # noqa: E402
 from memory_stage.engines.protocol import CellLayout, in_cells, numbers_in_cells  # noqa: E402
@@ -42,7 +42,7 @@ def test_the_cells_of_a_layout_are_those_that_contain_its_bytes():
         size, cell = draw.choice([(1, 8), (2, 4), (4, 8), (4, 1), (8, 4), (16, 2), (8, 8)])
         shape = [draw.randint(1, 4) for _ in range(draw.randint(0, 3))]
         strides = list(np.cumprod([1, *shape[::-1]])[:-1][::-1])
-        if draw.random() < 0.5:  # a column, a part of pairs, every second element
+        if draw.random() < 0.5:  # elements with gaps between them, as in a column of a matrix
             strides = [int(stride) * max(1, cell // size) for stride in strides]
         own = CellLayout(shape, [int(stride) for stride in strides], draw.randint(0, 5))
         found = in_cells(own, size, cell)
@@ -75,7 +75,7 @@ def test_a_view_with_another_dtype_is_recorded_on_the_same_storage():
     assert "`x`" in sentences_at(variant, 4) and "`x`" in sentences_at(variant, 6)
 
 
-def test_a_number_of_a_view_with_a_wider_dtype_covers_several_cells():
+def test_an_element_of_a_view_with_a_wider_dtype_covers_several_cells():
     variant, _ = recorded("u = torch.zeros(16, dtype=torch.uint8)\nf = u.view(torch.float32)\nf[1] = 1.5")
     (wide,) = events(variant, "tensor", 3)
     assert (wide["shape"], wide["elements"]["shape"]) == ([4, 4], [4])
@@ -109,7 +109,7 @@ def test_a_gradient_through_a_conjugate_is_shown_with_its_numbers():
     assert f"{reported.grad.item().real:.3g}" in sentences_at(variant, 3)
 
 
-def test_a_view_with_another_dtype_that_set_moves_to_other_memory_has_plain_cells():
+def test_a_view_with_another_dtype_has_plain_cells_after_a_call_of_set_():
     variant, error = recorded(
         "x = torch.zeros(2, dtype=torch.float64)\ni = x.view(torch.int32)\ni.set_(torch.ones(3, dtype=torch.int32))"
     )

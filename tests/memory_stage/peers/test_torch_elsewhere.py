@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+torch = pytest.importorskip("torch", minversion="2.10", reason="PyTorch 2.10 or later is not installed")
 
 import memory_stage as stage  # noqa: E402
 from memory_stage.engines.torch.monkeypatches import SCRIPTED, TRACED  # noqa: E402

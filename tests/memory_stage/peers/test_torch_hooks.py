@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+torch = pytest.importorskip("torch", minversion="2.10", reason="PyTorch 2.10 or later is not installed")
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import memory_stage as stage  # noqa: E402
@@ -85,7 +85,7 @@ def test_a_hook_of_a_layer_is_a_step_that_names_the_layer():
     assert reported and "returns [[0, 0]]" in reported[0]
 
 
-def test_a_program_that_reads_and_removes_its_hooks_finds_them_unchanged():
+def test_a_program_finds_its_hooks_as_it_registered_them():
     names = {**NAMES, "seen": []}
     source = """
 w = torch.ones(2, requires_grad=True)
@@ -104,7 +104,7 @@ handles = [w.register_hook(first), w.register_hook(second)]
     assert list(names["w"]._backward_hooks.values()) == [names["second"]]
 
 
-def test_errors_of_a_hook_and_of_its_result_are_the_same_as_without_a_recorder():
+def test_a_hook_that_fails_or_returns_a_wrong_value_raises_the_same_error_as_without_a_recorder():
     for answer in ("torch.ones(3)", "'text'", "1 / 0"):
         source = (
             f"w = torch.ones(2, requires_grad=True)\ndef hook(g):\n    return {answer}\nh = w.register_hook(hook)\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+torch = pytest.importorskip("torch", minversion="2.10", reason="PyTorch 2.10 or later is not installed")
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from tests.support.peers import both_engines, predicting, undisturbed  # noqa: E402

@@ -111,7 +111,7 @@ def test_no_gradient_changes_if_backward_cannot_add_to_one_gradient():
     u, v = leaf([1.0, 2.0]), leaf([1.0, 2.0])
     (u * v).sum().backward()
     spread = mt.ones([1], "float64").as_strided([2], [0], 0)
-    v._node.saved = spread  # minitensor.torch accepts such a gradient
+    v._node.saved = spread  # as if a program had assigned v.grad, which minitensor.torch allows
     with pytest.raises(RuntimeError, match="several elements"):
         (u * v).sum().backward()
     assert u.grad.tolist() == [1, 2] and v.grad.tolist() == [1, 1] and u.grad.inplace_version == 0
