@@ -62,7 +62,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A figure of minitensor divided by that of another library, or by another figure.
+    """A figure of minitensor, divided by a figure of another library.
 
     Attributes:
         name: the name of the row. It is also the name of both figures, unless ``ours`` or ``theirs`` is given.
@@ -118,7 +118,7 @@ class Fit:
     """A measured curve, and the straight line ``fixed + slope * x`` through it.
 
     Attributes:
-        points: pairs of x and the smallest figure of all rounds.
+        points: pairs of x and the smallest figure that any round measured at this x.
         fixed: the value of the line at x = 0, in ``unit``.
         slope: the increase of the figure, in ``unit``, when x grows by 1 ``per``.
         worst: the largest distance of a point from the line, relative to the line there.
@@ -170,7 +170,7 @@ def fit_line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
         return 0.0, 0.0
     x, y = np.array(positive, np.float64).T
     line = np.array([y.min(), y[-1] / x[-1]])
-    for _ in range(100):  # steps of the Gauss-Newton method; none of them more than halves a value
+    for _ in range(100):  # steps of the Gauss-Newton method, which may reduce a value at most to half of it
         expected = line[0] + line[1] * x
         rates = np.stack([1 / expected, x / expected], axis=1) * line
         step = np.linalg.lstsq(rates, np.log(y / expected), rcond=None)[0]

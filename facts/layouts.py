@@ -4,9 +4,9 @@
     python facts/layouts.py paddle      in one that has Paddle 3.3, and again in one that has Paddle 2.6
 
 A program runs once for each of its scenes. A scene lists the names of the layouts of the operands `x`, `y` and `z`.
-The operand `xi` has the layout of `x`, but contains integers. An answer is the shape of each result; then a colon and
-the strides, if they are not those of a contiguous tensor of that shape; and `&` in front if the result shares the
-memory of an operand. Strides are counted in elements. The answer is True or False if the result is a bool, and null if
+The operand `xi` has the layout of `x`, but contains integers. An answer describes each result: `&` if it
+shares the memory of an operand, then its shape. A colon and the strides follow if they are not those of a contiguous
+tensor of that shape. Strides are counted in elements. The answer is True or False if the result is a bool, and null if
 the program raised an error.
 
 Where Paddle 2.6 and Paddle 3.3 differ, minitensor follows Paddle 3.3. `python facts/layouts.py` prints the programs for
@@ -406,7 +406,7 @@ class Scene:
     """The global names of a program, for one list of layouts."""
 
     def __init__(self, module: str, library: str, scene: list[str]) -> None:
-        """`module` has the functions of `library`: it is the library, or the module of minitensor with its names."""
+        """`module` is the library, or the module of minitensor that has the names of the library."""
         self.tensors = importlib.import_module(module)
         self.is_torch = library == "torch"
         self.names: dict[str, Any] = {
@@ -450,7 +450,7 @@ class Scene:
         return bool(made.tolist() != before)
 
     def gradient(self, function: Callable[[Any], Any], x: Any) -> Any:
-        """Return the gradient of the sum of `function` at a leaf of the layout of `x`."""
+        """Return the gradient of `function(leaf).sum()` for a leaf that has the layout of `x`."""
         leaf = x.detach()
         if self.is_torch:
             leaf.requires_grad_()
@@ -493,7 +493,7 @@ def answer(module: str, library: str, program: str, scene: list[str]) -> str | N
 
 
 def record(library: str, module: str = "") -> dict[str, Any]:
-    """Return all answers of a library, or of minitensor if `module` is one of its modules with the library's names."""
+    """Return all answers of a library; with `module`, those of minitensor's module that has the library's names."""
     warnings.simplefilter("ignore")
     answers = {
         program: [answer(module or library, library, program, scene) for scene in scenes]

@@ -26,8 +26,8 @@ sys.path.insert(0, str(ROOT))
 from tools import plain_language  # noqa: E402
 from tools.plain_language import CODE, FENCE, MARKUP, Finding, Text, blanked, relative_name  # noqa: E402
 
-#: Figures of a page that has been rewritten: words and phrases per 1,000 words, openings per 100 sentences, and the
-#: mean number of words in a sentence. "if" and "shortest" are lower limits.
+#: The figures that a page should have: how often a word or phrase may occur in 1,000 words, and an opening in 100
+#: sentences; and the mean number of words in a sentence. "if" and "shortest" are lower limits.
 TARGET = {"what": 6.0, "told": 1.0, "if": 3.0, "openings": 0.5, "phrases": 1.0, "shortest": 12.0, "longest": 22.0}
 LOWER = ("if", "shortest")
 #: The limits of pages that do not meet the target yet. They only get tighter.
@@ -84,7 +84,7 @@ def sentences(page: Path) -> list[str]:
 def rates(page: Path) -> tuple[dict[str, float], list[Finding]]:
     """Return the figures of a page by the keys of `TARGET`, and its findings.
 
-    A short page counts as 1,000 words and 200 sentences, so that it may have one finding, and needs no "if".
+    A short page counts as 1,000 words and 200 sentences, so that it may have one finding. It needs no "if".
     """
     figures = plain_language.measure(texts(page))
     if figures.words < plain_language.SHORT:

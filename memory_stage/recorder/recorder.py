@@ -111,7 +111,7 @@ class Recorder:
         self.source.remove_hooks()
 
     def _line_of_call(self, node: Node) -> int:
-        """Return the line of the trace that called the operation of a node."""
+        """Return the number, in the trace, of the line that called a node's operation."""
         return self.source.line_at(*self.engine.place(node)) or self.ledger.journal.line
 
     # ---------- the program ----------
@@ -200,7 +200,10 @@ class Recorder:
 
 
 class _Guard:
-    """A context manager in which an error of the recorder ends the recording. It stops a recording that has ended."""
+    """A context manager for the recorder's own work: an error in it ends the recording, but not the program.
+
+    If the recording has ended, it removes the recorder's hooks.
+    """
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder

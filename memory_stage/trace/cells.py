@@ -17,7 +17,7 @@ import numpy as np
 
 SMALL = 64  # the length up to which all cells of a storage are shown
 LARGEST_IN_NUMBERS = 48  # the length up to which the picture shows numbers; a longer storage has grey levels instead
-RUNS = 4  # the number of runs, of a tensor or a write, whose first and last cells are shown in a longer storage
+RUNS = 4  # in a longer storage, so many runs of a tensor or a write are shown with their first and last cells
 # the largest number of runs of a recorded write; a write with more is recorded as one run, from first to last cell
 MOST_RANGES = 12
 
@@ -100,12 +100,12 @@ def holds(shape: Sequence[int], strides: Sequence[int], offset: int, cell: int) 
     if 0 in shape:
         return False
     dims = sorted(((n, s) for n, s in zip(shape, strides, strict=True) if n > 1 and s), key=lambda d: abs(d[1]))
-    spans = [0]  # for each dimension, the cells that the smaller dimensions span
+    spans = [0]  # for each dimension, the cells that dimensions with smaller strides span
     low = 0
     for n, s in dims:
         low += min(0, (n - 1) * s)
         spans.append(spans[-1] + (n - 1) * abs(s))
-    rest = [cell - offset - low]  # the distance from the lowest cell, as if every stride was positive
+    rest = [cell - offset - low]  # the distance from the lowest cell, from which all strides count as positive
     for (n, s), span in zip(reversed(dims), reversed(spans[:-1]), strict=True):
         step = abs(s)
         rest = [
@@ -144,7 +144,7 @@ MOST = 1_024  # the largest number of cells of a raster
 MOST_COLUMNS = 64  # the largest number of columns of a map
 BAND = 192  # the largest number of cells of a band
 SIDES = range(4, 513)  # the lengths, in cells, that a side of an image may have
-WHOLE_SIDE = 16  # the largest number of cells of a side of an image that is shown whole; a larger image is sampled
+WHOLE_SIDE = 16  # an image with a side of more cells is sampled; a smaller one is shown whole
 MOST_PICTURES = 8
 CHANNELS = (3, 4)  # the lengths of a last dimension that contains the colours of an image
 LEVELS = 254  # grey levels go from 1 to 1 + LEVELS; level 0 is for values that are not finite
@@ -189,7 +189,7 @@ class Raster:
         else:
             width = min(of[2], MOST_COLUMNS)
             sizes = 1, min(of[1], MOST // width), width
-        first = np.arange(sizes[0]) if outer else np.zeros(1, np.int64)  # of several images, the first are shown
+        first = np.arange(sizes[0]) if outer else np.zeros(1, np.int64)  # only the first images are shown
         picked = [first, *(_spread(n, most) for n, most in zip(sizes[1:], of[1:], strict=True))]
         a, b, c = (_places(at, dims) for at, dims in zip(picked, (outer, rows, columns), strict=True))
         return cls(a[:, None, None] + b[:, None] + c, of)
@@ -222,7 +222,7 @@ def _spread(count: int, most: int) -> np.ndarray:
 
 
 def _places(positions: np.ndarray, dims: list[tuple[int, int]]) -> np.ndarray:
-    """Return, in cells, the offsets of flat positions in dimensions that are given as (size, stride)."""
+    """Return the offsets, in cells, of flat positions. Each dimension is given as (size, stride)."""
     found = np.zeros(len(positions), np.int64)
     rest = positions.astype(np.int64)
     for n, stride in reversed(dims):

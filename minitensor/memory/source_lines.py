@@ -90,7 +90,7 @@ class Sources:
         return self._expression(site, target)
 
     def viewed(self, site: Site, op: str) -> str:
-        """Return the source text of the tensor of which ``op``, called at ``site``, returns a view; "" if unknown."""
+        """Return the source text of the tensor that the call of ``op`` at ``site`` makes a view of; "" if unknown."""
 
         def base(node: ast.expr) -> ast.expr | None:
             if op == "getitem":
@@ -148,7 +148,7 @@ def _name_called(call: ast.Call) -> str:
 
 
 def _writes(called: str, op: str) -> bool:
-    """True if a call of ``called`` may be the in-place operation ``op``, which may have several names."""
+    """True if a method with the name ``called`` may be the in-place operation ``op``, which may have other names."""
     return called == op or (op.endswith("_") and called.endswith("_") and not called.startswith("_"))
 
 

@@ -31,7 +31,7 @@ def call_after_accumulation(x: Any, hook: Callable[[Any], Any]) -> RemovableHand
     """Call ``hook(x)`` each time after backward has added to the gradient of the leaf ``x``.
 
     Raises:
-        RuntimeError: if ``x`` is not a leaf, or does not require grad; in backward, if the hook returns a value.
+        RuntimeError: if ``x`` is not a leaf, or does not require grad. Backward raises it if the hook returns a value.
     """
     node = x._current()
     if node is None:

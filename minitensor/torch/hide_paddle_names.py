@@ -1,7 +1,7 @@
 """Hide the names of the engine's tensor that PyTorch's tensor lacks.
 
-Reading a hidden attribute raises an error that suggests PyTorch's name. Names that the engine or ``memory_stage`` reads
-on tensors with Paddle's and with PyTorch's methods, such as ``offset`` and ``place``, are not hidden.
+Reading a hidden attribute raises an error that suggests PyTorch's name. Names such as ``offset``
+and ``place`` are not hidden, because the engine or ``memory_stage`` reads them on all tensors.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class Fault:
     reason: Text = ""
     fixes: Iterable[Fix] = ()
     is_silent: bool = False
-    #: The number of the first node of the graph that the fault is about; -1 if there is none.
+    #: The number of the first node of the graph in which the fault is; -1 if there is none.
     first_node: int = field(default=-1, compare=False)
     #: How often the same fault was found.
     count: int = field(default=1, compare=False)
@@ -135,7 +135,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class HarmlessWrites:
-    """The writes of one operation in one line of the program, if no fault names this line.
+    """The writes that one operation made in one line of the program. No fault names this line.
 
     Attributes:
         line: the line of the program.

@@ -40,18 +40,18 @@ def gradcheck(
     in-place operation, let the function write into ``x * 1``, as in ``gradcheck(lambda x: (x * 1).sin_(), x)``. Inputs
     that share memory are treated as independent. The check runs under the current in-place policy.
 
-    Every element of the Jacobian is compared. The check also requires that the function returns the same values when
-    it is called again and leaves its inputs unchanged, that backward returns the same gradients when it runs again, and
-    that the gradient of a weighted output is the weighted sum of the gradients of its elements. Outputs that require no
-    gradient are ignored, unless no output requires one; then all differences must be 0.
+    Every element of the Jacobian is compared. The check also requires that the function leaves its inputs unchanged
+    and returns the same values when it is called again, that backward returns the same gradients when it runs again,
+    and that backward is linear in the gradient that it receives. Outputs that require no gradient are ignored. If no
+    output requires one, all central differences must be 0.
 
     Args:
         function: takes the inputs, and returns a tensor, or a tuple or list of tensors.
         inputs: a tensor, or a list or tuple of tensors and other arguments.
-        eps: the step of the differences.
+        eps: the step of the central differences.
         atol, rtol: a gradient may differ from the numeric slope ``d`` by ``atol + rtol * abs(d)``.
-        order: 1, or 2 to check second derivatives, too: a weighted sum of all first gradients, computed with
-            ``create_graph``, is differentiated with respect to the inputs and to the weights of the outputs.
+        order: 1, or 2 to check second derivatives, too. For this, each output gets a weight, the first gradients are
+            computed with ``create_graph``, and the slopes of a weighted sum of them are checked.
         raise_exception: False to return False if a gradient is wrong, instead of raising an error.
 
     Raises:
@@ -238,10 +238,10 @@ def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> 
 
 
 def _second_order(checked: _Function, eps: float) -> Iterator[Comparison]:
-    """Yield comparisons of first gradients with and without ``create_graph``, then of the slopes of a weighted sum.
+    """Yield comparisons of first gradients with and without ``create_graph``, then comparisons of second gradients.
 
-    The sum is that of all first gradients. Its slopes along the inputs and the weights of the outputs are compared,
-    from backward and from differences.
+    The second gradients are the slopes of a weighted sum of all first gradients, along the inputs and along the weights
+    of the outputs. Those from backward are compared with central differences.
     """
     count = len(checked.arrays)
 

@@ -19,12 +19,12 @@ class Loader:
     Attributes:
         dataset: the source of the samples.
         batches: an iterable of lists of indices, one list for each batch; None if samples are read one by one.
-        batch_size: for ``batches=None``: the number of samples that make a batch; None for single samples.
-        drop_last: for ``batches=None``: True to drop the last batch if it is shorter.
+        batch_size: only used if ``batches`` is None: the number of samples in a batch; None for single samples.
+        drop_last: only used if ``batches`` is None: True to drop the last batch if it is shorter.
         collate: combines a list of samples into a batch.
         share: True if batches are views of the tensors of a TensorDataset; False if batches and single samples are
-            always copied. None for the behaviour of Paddle and PyTorch: batches are copies, unless the program passed a
-            ``collate`` that does not copy, and single samples are not copied.
+            always copied. None for the behaviour of Paddle and PyTorch: single samples are not copied, but batches
+            are, unless the program passed a ``collate`` that does not copy.
     """
 
     dataset: Any
@@ -163,7 +163,8 @@ MOST_LEVELS = 64
 def collated(samples: Sequence[Any], join: Callable[[Any], Any], words: str, level: int = 0) -> Any:
     """Combine samples of the same form into one batch, by joining their corresponding parts.
 
-    Strings are not joined: a list of them remains a list, and those at one place of several tuples become a tuple.
+    Strings are not joined: a list of strings remains a list. If the samples are tuples, the strings at the same place
+    become a tuple.
 
     Args:
         join: combines tensors, arrays or numbers into one tensor; returns NotImplemented for anything else.

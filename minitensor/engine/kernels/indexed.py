@@ -65,7 +65,10 @@ def from_front(axis: int, ndim: int) -> int:
 
 
 def checked(index: Array, length: int, axis: int) -> Array:
-    """Return ``index``, into a dimension of ``length``, as a new C-contiguous int64 array without negative numbers.
+    """Return ``index`` as a new C-contiguous int64 array without negative numbers.
+
+    Args:
+        length: the length of the dimension that is indexed.
 
     Raises:
         TypeError: if ``index`` does not hold integers.
@@ -110,9 +113,10 @@ def last_of_each(places: Array) -> Array:
 
 
 def turns_that_stay(array: Array, index: Any) -> tuple[Array, Array]:
-    """Number the elements of ``array[index]``; return the numbers and, for each element, the highest at its position.
+    """Give each element of ``array[index]`` a number; return these numbers, and for each element the last number there.
 
-    If an assignment ``array[index] = values`` lists a position twice, the value with the highest number stays.
+    An index may list a position of ``array`` several times. Its last number is the highest one: the value with this
+    number stays there after ``array[index] = values``.
     """
     order = np.full_like(array, -1, dtype=np.int64)
     shape = order[index].shape
@@ -188,10 +192,10 @@ def index_add(a: Array, index: Array, value: Array, axis: int, alpha: Any, out: 
     return out
 
 
-#: The number of elements from which :func:`added_at` chooses the fastest method. For fewer elements, the choice takes
-#: longer than the faster method saves.
+#: If there are at least this many elements, :func:`added_at` chooses the fastest method. For fewer elements, the choice
+#: takes longer than the faster method saves.
 ADDED_FROM = 1 << 13
-#: The number of elements that are added at a time. The positions of float32 elements take twice the elements' memory.
+#: The number of elements that are added at a time. Each needs its position, an int64.
 ADDED = 1 << 17
 
 
@@ -215,7 +219,7 @@ def added_at(out: Array, places: Any, values: Array) -> None:
 
 
 def _add_in_memory(out: Array, index: tuple[Array, ...], values: Array) -> None:
-    """Add in the memory that ``out`` spans, as a one-dimensional array, because numpy adds faster to such arrays.
+    """Add to a one-dimensional array of the memory that ``out`` spans, because numpy adds faster to such arrays.
 
     Adding 4096 rows of 64 elements to 10,000 rows takes 0.7 ms instead of 2.9 ms.
     """
@@ -260,7 +264,7 @@ def scatter(a: Array, index: Array, updates: Array, overwrite: bool, out: Array 
     if overwrite:
         assign(out, (rows,), updates)
     else:
-        # A device may run out of memory between the two writes, so the first one writes a copy.
+        # A device may run out of memory after the rows are set to 0, so there, both writes change a copy.
         summed = out if type(out) is np.ndarray else out.copy()
         summed[rows] = 0
         with np.errstate(all="ignore"):

@@ -2,7 +2,7 @@
 
 ``cast_`` changes the dtype of a tensor, ``resize_`` the number of elements, ``set_`` the storage. The tensor object
 stays the same, so every variable that refers to it shows the change. Other tensors keep their data: views and detached
-aliases still use the old storage, and tensors that operations saved from it for backward remain valid.
+aliases still use the old storage, and backward can still read what operations saved from it.
 
 =================  ==============================  ==========================  =====================================
 name               storage                         version                     history
@@ -12,7 +12,7 @@ name               storage                         version                     h
 ``resize_``        the same if the tensor does     unchanged, or plus one on   RuntimeError if a gradient is required
                    not grow, else a new one        a new storage
 ``set_``           that of another tensor          that of its new storage     that of a view of the other tensor
-``apply_``         the same: it is written         plus one                    RuntimeError if a gradient is required
+``apply_``         the same, overwritten           plus one                    RuntimeError if a gradient is required
 ``requires_grad_`` the same                        unchanged                   begins, or ends
 =================  ==============================  ==========================  =====================================
 """
@@ -53,7 +53,9 @@ def _move_to(x: Tensor, array: np.ndarray, op: str) -> None:
 
 
 def _refuse_read_only(x: Tensor, op: str) -> None:
-    """Raise RuntimeError if the memory of ``x`` is read-only. Moving ``x`` would silently end the sharing."""
+    """Raise RuntimeError if the memory of ``x`` is read-only: in new memory, it would silently no longer share
+    the data of the array or the file that it was made from.
+    """
     if not writeable(x._array) and read_only(x._array):
         raise read_only_target(op, x)
 
@@ -128,7 +130,8 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
         fill_zero: ignored, because added elements are always 0: uninitialized memory would differ from run to run.
 
     Raises:
-        RuntimeError: if ``x`` requires a gradient, because removed or added elements would have none; or is read-only.
+        RuntimeError: if ``x`` requires a gradient, because removed or added elements would have none; or if
+            ``x`` is read-only.
         ValueError: if a length is negative.
         TypeError: if ``shape`` is not a list of integers, if ``fill_zero`` is not a bool, or if ``x`` is not a tensor.
     """
@@ -234,7 +237,7 @@ def apply(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
     """Return ``func(x)``, a tensor of the shape of ``x``.
 
     Raises:
-        RuntimeError: if ``x`` requires a gradient, in grad mode, because the work of ``func`` may not be recorded.
+        RuntimeError: if ``x`` requires a gradient, in grad mode, because ``func`` may do work that is not recorded.
         TypeError, ValueError: if ``func`` is not a function, or returns anything but a tensor of the shape of ``x``.
     """
     return _apply("apply", x, func)

@@ -218,7 +218,7 @@ def test_a_saved_page_has_controls_in_its_language(tmp_path, open_page, spoken, 
     assert page.evaluate("typeof memoryStageWords") == ("undefined" if spoken == "en" else "object")
 
 
-def test_an_output_contains_the_words_of_another_language_once_and_before_the_stage(monkeypatch):
+def test_the_first_output_in_another_language_contains_its_words_before_the_stage(monkeypatch):
     monkeypatch.setattr(embed, "_included_by", {})
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
     stages = [stage.record("x = mt.ones([2])", language=spoken) for spoken in ("en", "zh", "zh")]

@@ -89,7 +89,7 @@ main()
         "total",
         "total += self.net(x).sum()",
     ),
-    "an attribute of an object that another object has as an attribute": (
+    "an attribute of an attribute of an object": (
         """
 class Meter:
     def __init__(self):
@@ -113,7 +113,7 @@ print(f"{trainer.validate().average:.6f}")
         "self.total",
         "self.total += loss",
     ),
-    "an attribute to which a statement outside of functions adds": (
+    "an attribute that grows in a statement outside of functions": (
         """
 class Statistics:
     total = 0
@@ -326,7 +326,7 @@ def main():
         loss.backward()
 main()
 """,
-    "a penalty over the parameters of each step": """
+    "a penalty that each step computes from all parameters": """
 def main():
     opt = torch.optim.SGD(net.parameters(), lr=0.1)
     for x in xs:

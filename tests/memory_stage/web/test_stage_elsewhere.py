@@ -63,7 +63,9 @@ def test_outputs_inserted_into_a_page_later_work_under_a_strict_policy(open_page
     page.set_content(f'<!doctype html><meta http-equiv="Content-Security-Policy" content="{html.escape(POLICY)}">')
     first, second = outputs()
     assert first.startswith("<script>") and second.startswith("<memory-stage")
-    page.evaluate(SHOW, second)  # this stage is scrolled into view before the cell that contains the script
+    page.evaluate(
+        SHOW, second
+    )  # Jupyter inserts this output first if its cell is scrolled into view before the cell whose output has the script
     assert page.locator("memory-stage table").is_visible()
     page.evaluate(SHOW, first)
     assert page.locator("memory-stage button.next").count() == 2

@@ -1,4 +1,4 @@
-"""Test events, and that values, versions, lifetimes, bytes and peak are the same with and without a listener."""
+"""Test the events, and check that a listener changes no values, versions, lifetimes, bytes or peak."""
 
 from __future__ import annotations
 

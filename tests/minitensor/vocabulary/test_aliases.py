@@ -61,7 +61,7 @@ def test_every_kind_of_difference_from_pytorch_occurs(counts, kind):
 
 
 def first(verdicts: list[judging.Judged], verdict: str) -> int:
-    """Return the number of the first program with only this verdict whose recorded answer has the gradient of x."""
+    """Return the number of the first program that has only this verdict, and a recorded gradient of x."""
     return next(
         number
         for number, judged in enumerate(verdicts)

@@ -60,7 +60,7 @@ WITHOUT_SHAPES = {
     *("numel", "nelement", "is_floating_point", "register_hook", "register_post_accumulate_grad_hook", "retain_grads"),
     *("retain_grad", "requires_grad_", "storage_offset", "untyped_storage", "numpy", "type", "apply_", "can_cast"),
 }
-#: Names that refuse no argument. A name with a module before it counts in this module only.
+#: Names that refuse no argument. A name with a prefix, as in `torch.seed`, is meant for this module only.
 REFUSES_NOTHING = {
     *("CPUPlace", "ParamAttr", "enable_grad", "get_device", "get_inplace_policy", "in_dynamic_mode", "no_grad"),
     *("is_compiled_with_cuda", "is_grad_enabled", "Constant", "explain"),
@@ -102,9 +102,7 @@ def test_help_describes_shapes_and_refusals(space: str, reported: re.Pattern[str
 
 
 def layers() -> dict[str, tuple[type[Exception], Callable[[], Any]]]:
-    """Return calls that layers, losses, optimizers and schedules refuse, by the class whose help must name the
-    error.
-    """
+    """Return wrong calls of layers, losses and optimizers; keys are the classes whose help names the error."""
     x, images, classes = mt.ones([3, 4]), mt.ones([1, 2, 4, 4]), mt.to_tensor([0, 1, 9])
     leaf = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     whole = mt.ones([2], dtype="int64")
@@ -168,7 +166,7 @@ def layers() -> dict[str, tuple[type[Exception], Callable[[], Any]]]:
 
 
 def modules() -> dict[str, tuple[type[Exception], Callable[[], Any]]]:
-    """Return calls that PyTorch's classes refuse, by the class whose help must name the error."""
+    """Return wrong calls of PyTorch's classes. Keys are the classes whose help names the error."""
     x, images, classes = torch.ones(3, 4), torch.ones(1, 2, 4, 4), torch.tensor([0, 1, 9])
     leaf = torch.ones(2, requires_grad=True)
     whole, nn, optim = torch.tensor([1, 2]), torch.nn, torch.optim

@@ -40,7 +40,7 @@ def logit_gradient(g: Array, x: Array, eps: float) -> Array:
 
 
 def no_slope(op: str) -> NoReturn:
-    """Raise RuntimeError, because no known function is the slope of an incomplete gamma function along x."""
+    """Raise RuntimeError, because the slope of an incomplete gamma function along x is not a known function."""
     raise RuntimeError(
         f"{op} has a gradient for y only: its slope along x is not a known function, but this x requires a gradient. "
         f"Give {op} an x with stop_gradient=True, or its `detach()`."
@@ -74,8 +74,8 @@ def cumprod_gradient(g: Array, x: Array, axis: int | None) -> Array:
     """Return the gradient of cumprod, computed without division, so that zeros work.
 
     The gradient of ``x[k]`` is ``g[k] + x[k + 1] * (g[k + 1] + x[k + 2] * (...))`` times the product of ``x[:k]``. The
-    sum is computed in passes. After a pass, the sum of the terms and the product of the factors are known for stretches
-    of 1, 2, 4, ... elements; the next pass joins neighbouring stretches.
+    sum is computed in passes. The first pass knows the sum of the terms and the product of the factors for stretches of
+    one element; each further pass joins neighbouring stretches, which doubles their length.
     """
     shape = x.shape
     if axis is None or not shape:

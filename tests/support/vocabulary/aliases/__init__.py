@@ -8,6 +8,6 @@
 `facts/alias_programs.py` records PyTorch's results in `facts/alias-programs.json.gz`. PyTorch refuses some lines that
 the engine accepts. For such a line the generator also gives a second spelling with the same meaning, which PyTorch
 accepts: `x.mul_(x.clone())` for `x.mul_(x)`. A program with such lines is recorded in both spellings. The engine's
-result has to equal PyTorch's result of the first or the second spelling. If it equals that of the second, the
-difference has a named kind, and the numbers are still PyTorch's.
+result has to equal PyTorch's result of one of the two. If it equals only that of the second spelling, the engine
+differs from PyTorch in a way that `judging.py` names, but its numbers are still PyTorch's.
 """

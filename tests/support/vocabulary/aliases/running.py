@@ -33,12 +33,13 @@ def kind(error: Exception) -> str:
 
 
 def run(torch: Any, lines: Sequence[str]) -> dict[str, Any]:
-    """Return `error`, the (line, type, kind) of the first error, and the final state of every name.
+    """Run a program, and return its first error and the final state of every name.
 
-    `names` has for each tensor its numbers, shape and version, and whether it requires a gradient and is a leaf.
-    `gradients` has the gradient of each leaf, and `kept` has an entry for each variable in which the program
-    keeps a gradient: true if `x.grad` is still the same object, or "nothing" for None. Versions of a gradient count the
-    writes since the program obtained it, because its version at that moment only shows whether a copy was made.
+    `error` has the line, the type and the kind of the error. `names` has for each tensor its numbers, shape and
+    version, and whether it requires a gradient and is a leaf. `gradients` has the gradient of each leaf. `kept` has an
+    entry for each variable to which the program assigned a gradient: true if `x.grad` is still the same object, and
+    "nothing" if the variable is None. The version of a gradient counts the writes since this assignment, because the
+    frameworks may return gradients of different versions.
     """
     space: dict[str, Any] = {"torch": torch}
     result: dict[str, Any] = {}
