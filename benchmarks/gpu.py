@@ -48,7 +48,7 @@ class Library:
 
 
 def measure(library: Library, work: Callable[[], Any]) -> dict[str, Any]:
-    """Return the seconds of ``work``, its peak bytes and the bytes that it keeps, without the bytes in use before."""
+    """Return the seconds, the peak bytes and the kept bytes of ``work``, without the bytes in use before its call."""
     for _ in range(3):  # the first calls compile kernels and fill the allocator's cache
         work()
     library.wait()

@@ -102,7 +102,7 @@ COUNTERS_AND_EVENTS: Cuts = {
 
 
 def engines(folder: Path, revision: str | None) -> dict[str, Path]:
-    """Copy each engine with these benchmarks into a subfolder of ``folder``. Return the subfolders by engine."""
+    """Copy each engine with these benchmarks into a subfolder of ``folder``. Return the subfolder of each engine."""
     folders = {"with": folder / "with", "no devices": folder / "no_devices", "bare": folder / "bare"}
     for path in folders.values():
         shutil.copytree(ROOT / "minitensor", path / "minitensor", ignore=shutil.ignore_patterns("__pycache__"))
@@ -135,7 +135,7 @@ def cut_out(folder: Path, cuts: Cuts) -> None:
 
 
 def fastest(folders: dict[str, Path], rounds: int) -> dict[str, dict[str, float]]:
-    """Return the fewest seconds of each case of all rounds, for each engine."""
+    """Return, for each engine, the fewest seconds that each case took in any round."""
     found: dict[str, dict[str, float]] = {name: {} for name in folders}
     for done in range(rounds):
         for name, path in folders.items():

@@ -56,7 +56,7 @@ def resident_bytes(field: str = "VmRSS") -> int | None:
 
 
 def peak_bytes(work: Callable[[], Any]) -> int | None:
-    """Return the peak bytes of the process during ``work``, beyond the bytes before; None if the system has no peak."""
+    """Return the peak bytes of the process during ``work``, minus its bytes before; None if it is unknown."""
     gc.collect()
     before = resident_bytes()
     try:
@@ -71,7 +71,7 @@ def peak_bytes(work: Callable[[], Any]) -> int | None:
 
 
 def peak_traced(work: Callable[[], Any]) -> int:
-    """Return the peak bytes of Python objects and numpy arrays during ``work``, beyond the bytes before."""
+    """Return the peak bytes of Python objects and numpy arrays during ``work``, minus their bytes before."""
     tracemalloc.start()
     try:
         work()  # the first call also creates caches, which must not be counted

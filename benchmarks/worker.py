@@ -31,9 +31,10 @@ def peaks(subject: Any, library: str) -> dict[str, float]:
     Returns:
         For a program called NAME, up to three figures:
 
-        * ``"NAME, peak"``: its peak bytes as the operating system measures them; absent if the system has no peak.
+        * ``"NAME, peak"``: its peak bytes as the operating system measures them; absent if the system reports no peak.
         * ``"NAME, peak traced"``: its peak bytes as Python traces them; only for minitensor and numpy.
-        * ``"NAME, result"``: the number that its last of ``subject.STEPS`` calls returned; absent without ``STEPS``.
+        * ``"NAME, result"``: the number that the last of its ``subject.STEPS`` calls returned; absent without
+          ``STEPS``.
     """
     figures: dict[str, float | None] = {}
     programs = subject.PROGRAMS[library]()

@@ -105,7 +105,7 @@ class Distribution:
         return self.rsample(shape).detach()
 
     def rsample(self, shape: Any = ()) -> Tensor:
-        """Return random outcomes, as :meth:`sample` does, through which the parameters get gradients.
+        """Return random outcomes that pass gradients to the parameters. Their shape is as in :meth:`sample`.
 
         Raises:
             NotImplementedError: if an outcome is not a continuous function of the parameters.
@@ -233,7 +233,7 @@ class Uniform(Distribution):
 
 
 class Bernoulli(Distribution):
-    """The distribution of 1, with probability ``probs``, and 0, with probability ``1 - probs``.
+    """A distribution whose outcome is 1 with probability ``probs`` and 0 with probability ``1 - probs``.
 
     Raises:
         TypeError: if ``probs`` is not a number, a list, an array or a tensor.

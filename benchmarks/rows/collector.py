@@ -63,7 +63,7 @@ def growth(program: Callable[[], Any], steps: int) -> dict[str, float]:
     """Return how many bytes a step leaves (of tensors, and in total), and how many objects the collector then finds.
 
     A leak makes memory grow in every run. Caches and logs of bounded length grow only in the first runs. So the figure
-    is the least growth of all runs, and the runs end after one without growth.
+    is the least growth of all runs, and the first run without growth is the last.
     """
     import minitensor as mt
 

@@ -83,7 +83,7 @@ PROGRAMS: dict[str, Callable[[], Callable[[], None]]] = {
 
 
 def torch() -> dict[str, float]:
-    """Return the processor seconds of a step of each program, in each of the three ways."""
+    """Return the processor seconds of a step of each program: unwatched, watched, and in anomaly mode."""
     import torch
 
     from memory_stage.explanation.whole_run.explanation import watching

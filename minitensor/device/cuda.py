@@ -31,7 +31,7 @@ def _gpu(device: Any = None) -> Any:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Return the number of bytes in use, where the allocator has rounded up each request.
+    """Return the number of bytes in use, including those by which the allocator rounded up each request.
 
     Raises:
         ValueError: if there is no such GPU.

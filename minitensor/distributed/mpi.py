@@ -16,8 +16,8 @@ from minitensor.engine.device.arrays import gpu_of
 
 Array = Any
 
-#: Times in seconds: how long a rank polls without a pause; how long it sleeps between later polls; and and how long
-#: it waits after its timeout for the messages of other waiting ranks, if a quarter of the timeout is not longer.
+#: Times in seconds: how long a rank polls without a pause; how long it sleeps between later polls; and how long, at
+#: least, it waits after its timeout for the messages of other waiting ranks.
 AT_ONCE, SLEEP, LISTENING = 2e-4, 2e-4, 1.0
 #: The MPI tag of the messages of waiting ranks.
 WAITING = 32_000

@@ -40,11 +40,11 @@ class Naming:
         self._known: dict[tuple[str, CodeType, int, str], str] = {}
 
     def written(self, site: Site, op: str) -> str:
-        """Return the name of the tensor that the in-place ``op``, called at ``site``, writes; empty if unknown."""
+        """Return the name of the tensor that the call of the in-place ``op`` at ``site`` writes; empty if unknown."""
         return self._cached_name("write", site, op)
 
     def viewed(self, site: Site, op: str) -> str:
-        """Return the name of the tensor of which ``op``, called at ``site``, returns a view; empty if unknown."""
+        """Return the name of the tensor of which the call of ``op`` at ``site`` returns a view; empty if unknown."""
         return self._cached_name("view", site, op)
 
     def _cached_name(self, what: str, site: Site, op: str) -> str:

@@ -167,9 +167,10 @@ class LineProfiler(Subscription):
         super().close()
 
     def _row(self) -> ProfileRow:
-        """Return the row of the function's line that is running, in a recursion that of the innermost call.
+        """Return the row of the function's line that is running. In a recursion, this is the line of the innermost
+        call.
 
-        If none of its lines is running, this is the row of the return.
+        If none of the function's lines is running, return the row of the return.
         """
         frame: Any = sys._getframe(2)
         while frame is not None and frame.f_code not in self._codes:
@@ -285,11 +286,12 @@ def _describe(what: Any) -> str:
 
 @functools.cache
 def _forwarding(count: int, names: tuple[str, ...]) -> Callable[..., Any]:
-    """Return a function ``call(function, arguments)``, which removes all arguments from a list and calls ``function``.
+    """Return a function ``call(function, arguments)``, which passes all entries of the list ``arguments`` to
+    ``function``.
 
-    The list is in reverse order. The ``count`` arguments at its end are passed by position, the others by ``names``.
-    During the call, neither the list nor the profiler refers to an argument, so an argument that the function deletes
-    is freed at once, as without the profiler.
+    It removes them from the list, which is in reverse order. The last ``count`` entries are passed by position, the
+    others as the keyword arguments ``names``. During the call, neither the list nor the profiler refers to an argument,
+    so an argument that the function deletes is freed at once, as without the profiler.
     """
     if not all(name.isidentifier() and not keyword.iskeyword(name) for name in names):
         return lambda function, arguments: function(

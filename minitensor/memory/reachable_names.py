@@ -89,8 +89,8 @@ class Sharing:
     def base_of(self, x: Tensor) -> str:
         """Return a description such as "view of w".
 
-        Return "" if ``x`` was not registered as a view and has as many elements as its base or, without a base, its
-        storage.
+        Return "" if ``x`` was not registered as a view and has as many elements as its base (or as its storage, if it
+        has no base).
         """
         registered = self._known(x)
         if registered is not None and registered.base:

@@ -46,7 +46,7 @@ class Recording(engine_events.Subscription):
         self._naming = Naming()
         self._files: dict[str, str] = {}
         self._leaves: weakref.WeakKeyDictionary[Node, TrackedMemory] = weakref.WeakKeyDictionary()
-        # On Python 3.10, about the last assignment: its code, line and variable; the instruction that computed the
+        # Used on Python 3.10 only: the last assignment's code, line and variable; the instruction that computed the
         # assigned value; and the value's memory.
         self._last: tuple[tuple[CodeType, int, str], int, TrackedMemory] | None = None
 
@@ -69,9 +69,9 @@ class Recording(engine_events.Subscription):
         return self._log.recorded
 
     def live(self, device: str) -> dict[int, MemoryEvent]:
-        """Return the known allocations on ``device`` that were not freed yet, by address.
+        """Return the known allocations on ``device`` that were not freed yet, keyed by address.
 
-        They are events without line and time.
+        The values are events without line and time.
         """
         in_flight = [memory for group in self._flight.values() for memory in group]
         known = [*self._live.values(), *self._blocks.values(), *in_flight]
@@ -131,7 +131,7 @@ class Recording(engine_events.Subscription):
         self._storages += 1
         if type(storage) is not Storage:
             block = self._block_of(storage)
-            if block.storage:  # another storage used this block: a sum of gradients now uses that of the first gradient
+            if block.storage:  # another storage used this block: a sum of gradients reuses the block of the first one
                 key = block.device, block.address
                 block = self._blocks[key] = TrackedMemory(*key, block.size, block.requested)
             block.storage = self._storages

@@ -172,7 +172,9 @@ class _LiveObjects:
         return list(dict.fromkeys([*filter(None, [given_name(x)]), *self._names.get(id(x), [])]))
 
     def name_of(self, storage: Storage) -> str:
-        """Return the recorded name of ``storage``, or the name of the largest named tensor on it; "" without both."""
+        """Return the recorded name of ``storage``, or the name of the largest named tensor on it; "" if there is
+        neither.
+        """
         shown = sorted(self._tensors.get(id(storage), []), key=lambda x: -x._array.size)
         names = [name for x in shown for name in self.names_of(x)]
         memory = self.recording.memory_of(storage) if self.recording is not None else None
@@ -209,7 +211,7 @@ class _LiveObjects:
     # ---------- one device ----------
 
     def ids(self, device: str) -> dict[int, int]:
-        """Return the numbers (``id``) of the storages on ``device``, by the address of their memory."""
+        """Return the numbers (``id``) of the storages on ``device``, keyed by the address of their memory."""
         return {
             address_in(storage): self._numbers[id(storage)]
             for storage in self.storages
@@ -217,7 +219,7 @@ class _LiveObjects:
         }
 
     def live(self, device: str) -> dict[int, MemoryEvent]:
-        """Return the allocations on ``device`` that were not freed yet, as events with names, by address."""
+        """Return the allocations on ``device`` that were not freed yet, as events with names, keyed by address."""
         known = self.recording.live(device) if self.recording is not None else {}
         for storage in self.storages:
             if device_of(storage) == device and storage.nbytes:

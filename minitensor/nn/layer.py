@@ -15,7 +15,7 @@ from minitensor.nn.moving import in_dtype
 from minitensor.nn.parameter import Parameter, as_attr, create_parameter
 from minitensor.nn.states import load_into, state_of
 
-#: The number of layers created so far, by the first part of the layers' names.
+#: Maps the first part of a layer's name to the number of layers created with it so far.
 _created: Counter[str] = Counter()
 
 
@@ -259,7 +259,8 @@ class Layer:
     # ---------- saving and loading ----------
 
     def state_dict(self, include_sublayers: bool = True, structured_name_prefix: str = "") -> dict[str, Tensor]:
-        """Return parameters and persistable buffers by path. The dict contains the tensors themselves, not copies.
+        """Return a dict of parameters and persistable buffers, keyed by path. It contains the tensors themselves, not
+        copies.
 
         A tensor with two paths is listed twice.
         """
@@ -272,7 +273,7 @@ class Layer:
         """Load each value with ``set_value``, which is one versioned write. If a value does not fit, write nothing.
 
         Args:
-            state_dict: tensors or arrays by path. A missing path causes a warning.
+            state_dict: tensors or arrays, keyed by path. A missing path causes a warning.
             use_structured_name: False if the keys are the names of the parameters instead of their paths.
 
         Returns:

@@ -25,7 +25,7 @@ def _registered(layer: Any, prefix: str, inside: bool) -> Iterator[tuple[str, Te
 
 
 def state_of(layer: Any, include_sublayers: bool, prefix: str) -> dict[str, Tensor]:
-    """Return parameters and persistable buffers by path."""
+    """Return parameters and persistable buffers, keyed by path."""
     return dict(_registered(layer, prefix, include_sublayers))
 
 

@@ -1,4 +1,4 @@
-"""Base class of optimizers. A step writes each parameter that has a gradient once, in place.
+"""Base class of optimizers. A step makes one in-place write into each parameter that has a gradient.
 
 Like a write under ``no_grad``, this write changes the data and the version of the parameter, but not its history. A
 large parameter is updated in pieces, so that the temporary arrays have only the size of a piece.
@@ -48,7 +48,7 @@ class Optimizer:
         TypeError, ValueError: if an argument is not allowed, or if a parameter is listed twice.
     """
 
-    #: The names under which ``state_dict`` lists the stored tensors of each parameter, here called averages.
+    #: The names under which ``state_dict`` lists the tensors that are stored for each parameter, here called averages.
     slots: tuple[str, ...] = ()
     #: The number of temporary arrays (buffers) that the update of a piece needs.
     buffers: int = 1
@@ -307,5 +307,5 @@ def add_penalty(gradient: Array, parameter: Array, decay: Any, buffer: Array) ->
 
 
 def _number_for(array: Array, number: float) -> Any:
-    """Return ``number``, on the host as an array in the dtype of ``array``, with which a ufunc is 400 ns faster."""
+    """Return ``number``; on the host, as an array in the dtype of ``array``, which makes a ufunc 400 ns faster."""
     return np.asarray(number, array.dtype) if type(array) is np.ndarray else number

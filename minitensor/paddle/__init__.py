@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 
-#: The names that ``minitensor`` loads at the first access, by the module that defines them.
+#: Maps a module to the names that ``minitensor`` loads from it at the first access.
 _DEFINED = {
     "memory_stage.explanation.minitensor": ("explain",),
     "minitensor.engine.sharing.foreign_writes": ("check_foreign_writes",),

@@ -53,7 +53,9 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def of_its_kind(name: str, known: Iterable[str]) -> list[str]:
-    """Return the names in ``known`` with the last word of ``name``: `MSELoss` for `BCELoss`, `l1_loss` for `a_loss`."""
+    """Return the names in ``known`` that end with the same word as ``name``: `MSELoss` for `BCELoss`, `l1_loss` for
+    `a_loss`.
+    """
     kind = _kind(name)
     return sorted(each for each in known if kind is not None and not each.startswith("_") and _kind(each) == kind)
 
