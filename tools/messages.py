@@ -167,9 +167,9 @@ def as_po(catalogue: Catalog) -> bytes:
 
 
 def compiled(catalogue: Catalog) -> bytes:
-    """Return a catalogue as JSON: a map from the digests of texts to translations, in the order of the source.
+    """Return a catalogue as JSON: the digests of all texts as one string, and then their translations in this order.
 
-    Messages near each other in the source use the same words, so the file compresses better in this order.
+    The translations are sorted and the digests, which look random, are apart from them, so the file compresses better.
 
     Raises:
         ValueError: if two texts have the same digest.
@@ -183,7 +183,9 @@ def compiled(catalogue: Catalog) -> bytes:
         if digest in translations:
             raise ValueError(f"another text has the digest of {text!r}; change one of the two")
         translations[digest] = _translation(message)
-    return (json.dumps(translations, ensure_ascii=False, indent=0) + "\n").encode()
+    digests = sorted(translations, key=lambda each: (translations[each], each))
+    parts = ["".join(digests), *(translations[each] for each in digests)]
+    return (json.dumps(parts, ensure_ascii=False, indent=0) + "\n").encode()
 
 
 def script_words(package: Package) -> bytes:

@@ -27,7 +27,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-from memory_stage.recorder.key_step import opening
+from memory_stage.recorder.key_step import key_step
 
 from .frame_words import say
 
@@ -48,6 +48,13 @@ class Moment(NamedTuple):
 
     variant: int
     step: int
+
+
+def opening(trace: Trace) -> tuple[int, int]:
+    """Return the numbers of the variant and of its step that are shown first, both counted from 0."""
+    ids = [variant["id"] for variant in trace["variants"]]
+    number = ids.index(trace["opens"]) if "opens" in trace else 0
+    return number, key_step(trace["variants"][number])
 
 
 class step_mark(nodes.inline):

@@ -124,7 +124,8 @@ def with_catalogues(code: str, catalogues: Iterable[tuple[str, Path]]) -> Langua
     locale = LOCALES[code]
     translations: dict[str, str] = {}
     for name, folder in catalogues:
-        translations |= json.loads((folder / locale / "LC_MESSAGES" / f"{name}.json").read_text("utf-8"))
+        digests, *texts = json.loads((folder / locale / "LC_MESSAGES" / f"{name}.json").read_text("utf-8"))
+        translations |= {digests[4 * number : 4 * number + 4]: text for number, text in enumerate(texts)}
     return Language(code, locale.replace("_", "-"), translations)
 
 

@@ -54,13 +54,6 @@ def step_of_line(variant: Variant, line: int) -> int | None:
     return (writing or of_line)[-1] if of_line else None
 
 
-def opening(trace: dict[str, Any]) -> tuple[int, int]:
-    """Return the numbers of the variant and of its step that are shown first, both counted from 0."""
-    ids = [variant["id"] for variant in trace["variants"]]
-    number = ids.index(trace["opens"]) if "opens" in trace else 0
-    return number, key_step(trace["variants"][number])
-
-
 def key_step(variant: Variant) -> int:
     """Return the variant's key step, counted from 0. If the trace has none, choose one."""
     return variant["key"] if "key" in variant else _pick(variant)[1]

@@ -1,15 +1,33 @@
-"""The line that created each node of the graph, by the node's sequence number."""
+"""The line that created each node of the graph, by the node's sequence number, and backward passes."""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from dataclasses import dataclass
 
 MOST_ENTRIES = 400_000  # the largest number of entries of 20 bytes, 8 MB; at the limit, the older half is forgotten
 
 
 #: A time later than every write, for a node about which nothing is known.
 NO_TIME = 2**62
+
+
+@dataclass(frozen=True)
+class BackwardPass:
+    """A backward pass that has succeeded.
+
+    Attributes:
+        line: the index of the line that called backward.
+        time: the number of writes before the pass ended.
+        next_node: the number of the next node that the program creates.
+        keeps_graph: True if the pass retained the graph.
+    """
+
+    line: int
+    time: int
+    next_node: int
+    keeps_graph: bool
 
 
 class NodeLog:

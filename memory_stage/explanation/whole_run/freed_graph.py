@@ -15,8 +15,8 @@ import torch
 
 from memory_stage.engines.torch.node_names import is_leaf, short_name
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
-from memory_stage.explanation.whole_run.freed_results import RANDOM, FreedResults, find_outside_loops, fix_shared_batch
-from memory_stage.explanation.whole_run.program_names import ProgramNames
+from memory_stage.explanation.whole_run.freed_results import RANDOM, FreedResults, find_outside_loop, fix_shared_batch
+from memory_stage.explanation.whole_run.program_names import ProgramNames, address_of, is_tensor
 from memory_stage.explanation.whole_run.program_text import (
     ProgramText,
     assigned_names,
@@ -40,8 +40,9 @@ from memory_stage.explanation.whole_run.second_pass import (
 )
 from memory_stage.messages import Text, joined, message, plural
 from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
+from memory_stage.watch.node_log import BackwardPass
 from memory_stage.watch.torch.backward_graph import is_freed, node_of, nodes_behind
-from memory_stage.watch.torch.watched_run import BackwardPass, WatchedRun
+from memory_stage.watch.torch.watched_run import WatchedRun
 
 _ADDING = ("append", "appendleft", "extend", "add", "push")
 
@@ -69,46 +70,67 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
         return None
     passed, old = next((each for each in freeing if _may_reach(*each, watch, frames)), freeing[0])
     freed = watch.lines[passed.line]
-    results = FreedResults(watch, roots, frames, passed, asking)
-    loops = list(find_outside_loops(results, [ProgramText(file) for file in watch.lines.files()]))
-    outside = next((each for each in loops if each.is_changed_in_loop()), None)
-    new = [node for node in nodes if node._sequence_nr() >= passed.next_node]
-    border = None if results.is_needed() else _border(watch, new, passed, freed, asking)
-    constant = _fix_constant(border, names) if border is not None and _reach_leaf(new) else ()
-    is_certain = any(each.is_repeated() for each in loops if outside in (None, each))
+    results = FreedResults(_TorchGraph(watch), list(_tensors_in(roots)), frames, passed, asking)
+    outside = find_outside_loop(results, [ProgramText(file) for file in watch.lines.files()])
     shared = _reached_before(freed, frames) if freed != asking else set()
-    made = watch.line_of_node(max([node for node in old if node in shared] or old, key=_number))
+    made = watch.line_of_node(max([node for node in old if node in shared] or old, key=_TorchGraph.number_of))
     fixes: tuple[Fix, ...]
     if outside is not None:
-        fixes, made = (constant if is_certain else ()) or outside.fixes(), outside.made or made
+        fixes, made = outside.fixes(), outside.made or made
     else:
+        new = [node for node in nodes if node._sequence_nr() >= passed.next_node]
+        border = None if results.is_needed() else _border(watch, new, passed, freed, asking)
         fault = None if border is None else _diagnose_border(border, names, frames)
         if fault is not None:
             return fault
+        reaches_leaf = any(map(_TorchGraph.leaves, new))  # without the graph of an earlier pass
+        constant = _name_of_constant(border, names) if border is not None and reaches_leaf else ""
         batch = None if freed == asking else fix_shared_batch(results, freed)
         repeated = made if len({watch.line_of_node(node) for node in old}) == 1 else UNKNOWN_LINE
         if batch is not None:
             fixes = (batch,)
-        elif constant and is_certain:
-            fixes = constant
         elif freed == asking and results.is_out_of_date():
-            fixes = (*constant, Fix(advise_forward(asking, freed)))
+            fixes = (Fix(advise_forward(asking, freed)),)
         else:
             again, *others = _fixes_of_second_pass(repeated, freed, asking, bool(shared))
-            fixes = (*constant, again, *([] if results.is_out_of_date() else others))
-        if constant and not is_certain:
-            fixes = tuple(Fix(each.sentence) for each in fixes)
+            fixes = (again, *([] if results.is_out_of_date() else others))
+        if constant:
+            fixes = (Fix(advise_constant(constant)), *(Fix(each.sentence) for each in fixes))
     return Fault("graph freed", second_pass(asking, freed), evidence_of_second_pass(made, freed, asking), FREES, fixes)
 
 
-def _number(node: Any) -> int:
-    return int(node._sequence_nr())
+class _TorchGraph:
+    """The graph of PyTorch; see :class:`.freed_results.FrameworkGraph`."""
+
+    layer, optimizer = torch.nn.Module, torch.optim.Optimizer
+    is_tensor, address_of = staticmethod(is_tensor), staticmethod(address_of)
+    node_of, nodes_behind, is_freed = staticmethod(node_of), staticmethod(nodes_behind), staticmethod(is_freed)
+
+    def __init__(self, watch: WatchedRun) -> None:
+        self.lines, self.writes = watch.lines, watch.writes
+
+    @staticmethod
+    def number_of(node: Any) -> int:
+        return int(node._sequence_nr())
+
+    @staticmethod
+    def name_of(node: Any) -> str:
+        return str(node.name())
+
+    @staticmethod
+    def parents(node: Any) -> list[Any]:
+        return [each for each, _ in node.next_functions if each is not None and not is_leaf(each)]
+
+    @staticmethod
+    def leaves(node: Any) -> list[int]:
+        found = [each for each, _ in node.next_functions if each is not None and is_leaf(each)]
+        return [address_of(each.variable) for each in found]
 
 
 def _may_reach(passed: BackwardPass, old: list[Any], watch: WatchedRun, frames: list[FrameType]) -> bool:
     """Return False if the variable from which a pass started still exists and does not reach the freed nodes."""
     behind = _reached_before(watch.lines[passed.line], frames)
-    return not behind or max(map(_number, behind)) >= passed.next_node or not behind.isdisjoint(old)
+    return not behind or max(map(_TorchGraph.number_of, behind)) >= passed.next_node or not behind.isdisjoint(old)
 
 
 @dataclass(frozen=True)
@@ -144,8 +166,8 @@ def _border(
     pairs = [
         (node, parent)
         for node in new
-        for parent, _ in node.next_functions
-        if parent is not None and not is_leaf(parent) and parent._sequence_nr() < passed.next_node
+        for parent in _TorchGraph.parents(node)
+        if parent._sequence_nr() < passed.next_node
     ]
     if not pairs:
         return None
@@ -173,27 +195,16 @@ def _diagnose_border(border: _Border, names: ProgramNames, frames: list[FrameTyp
     return None if kept_state is None else _carrying(f"`{kept_state[0]}`", border, kept_state[1])
 
 
-def _fix_constant(border: _Border, names: ProgramNames) -> tuple[Fix, ...]:
-    """Return the fix that detaches a variable which a line before the loop makes and each iteration reads; or ().
-
-    PPO, for example, compares the output of a policy with an earlier output, which should get no gradient.
-    """
+def _name_of_constant(border: _Border, names: ProgramNames) -> str:
+    """Return the variable that a line before the loop makes and each iteration reads, perhaps as a constant; or ""."""
     name, text = names.first_with_node(border.source), ProgramText(border.asking.file)
     made, reads = text.statement_at(border.made.number), text.statement_at(border.reads.number)
     if not name.isidentifier() or border.freed != border.asking or not isinstance(made, ast.Assign) or reads is None:
-        return ()
+        return ""
     if {border.made.file, border.reads.file} != {text.file} or assigned_names(made) != {name}:
-        return ()
+        return ""
     assigned = {each for loop in text.loops_around(reads.lineno) for part in loop.body for each in assigned_names(part)}
-    if name in assigned or name not in names_in(reads):
-        return ()
-    return (Fix(advise_constant(name), text.file, text.wrapped(made.value, "{}.detach()")),)
-
-
-def _reach_leaf(nodes: list[Any]) -> bool:
-    """Return True if one of the nodes reads a leaf, which backward reaches without the graph of an earlier pass."""
-    parents = [parent for node in nodes for parent, _ in node.next_functions]
-    return any(parent is not None and is_leaf(parent) for parent in parents)
+    return "" if name in assigned or name not in names_in(reads) else name
 
 
 def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:

@@ -7,35 +7,73 @@ the graph: the error would disappear, and the training would be wrong.
 from __future__ import annotations
 
 import ast
-import functools
 import gc
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, Protocol
 
-import torch
-
-from memory_stage.engines.torch.node_names import is_leaf
 from memory_stage.explanation.whole_run import named_tensors
 from memory_stage.explanation.whole_run.faults import Edit, Fix
-from memory_stage.explanation.whole_run.program_names import address_of, is_tensor
 from memory_stage.explanation.whole_run.program_text import ProgramText, differentiated, name_of, names_in
 from memory_stage.explanation.whole_run.second_pass import advise_constant
 from memory_stage.explanation.whole_run.value_reads import local_names
 from memory_stage.messages import message
 from memory_stage.recorder.reachable_tensors import local_variables
-from memory_stage.watch.lines import ProgramLine
-from memory_stage.watch.torch.backward_graph import is_freed, leaves_behind, node_of, nodes_behind
-from memory_stage.watch.torch.watched_run import BackwardPass, WatchedRun
+from memory_stage.watch.lines import Lines, ProgramLine
+from memory_stage.watch.node_log import BackwardPass
+from memory_stage.watch.write_log import WriteLog
 
 #: Code that draws random numbers or advances an iterator, and code that has the names of variables in strings.
 RANDOM = re.compile(r"rand|normal|bernoulli|multinomial|sample|\bnext\(")
 _NAMES_IN_STRINGS = r"(?<![\w.])(exec|eval|globals|locals|vars|getattr|setattr)\(|__dict__"
 #: Methods that change a layer, perhaps by way of another name.
 _CHANGING = ("train", "eval", "requires_grad_", "load_state_dict", "apply", "to", "half", "double", "float", "copy_")
+_CLEARING = ("zero_grad", "clear_grad", "clear_gradients")
+_HARMLESS = rf"(?!\w|\.(parameters|{'|'.join(_CLEARING)})\()"
 _Loop = ast.For | ast.While
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class FrameworkGraph(Protocol):
+    """The graph of a framework, with the logs of the run.
+
+    Attributes:
+        lines, writes: the lines of the program, and the lines that wrote each storage.
+        layer, optimizer: the classes from which layers and optimizers are derived.
+    """
+
+    lines: Lines
+    writes: WriteLog
+    layer: type
+    optimizer: type
+
+    def is_tensor(self, value: Any) -> bool:
+        """Return True for a tensor of the framework."""
+
+    def address_of(self, x: Any) -> int:
+        """Return the address of a tensor's storage."""
+
+    def node_of(self, x: Any) -> Any:
+        """Return the node that made a tensor; None for a leaf."""
+
+    def nodes_behind(self, tensors: list[Any]) -> Iterator[Any]:
+        """Yield the nodes that a backward pass from tensors may run, except the nodes of leaves."""
+
+    def number_of(self, node: Any) -> int:
+        """Return the number of a node in the order of creation."""
+
+    def name_of(self, node: Any) -> str:
+        """Return the name of a node's kind."""
+
+    def parents(self, node: Any) -> list[Any]:
+        """Return the nodes, except those of leaves, whose results a node reads."""
+
+    def leaves(self, node: Any) -> list[int]:
+        """Return the addresses of the leaves that require a gradient and that a node reads."""
+
+    def is_freed(self, node: Any) -> bool:
+        """Return True if a backward pass has released the tensors that a node saved."""
 
 
 class FreedResults:
@@ -52,56 +90,70 @@ class FreedResults:
     """
 
     def __init__(
-        self, watch: WatchedRun, roots: Any, frames: list[FrameType], passed: BackwardPass, asking: ProgramLine
+        self,
+        graph: FrameworkGraph,
+        roots: list[Any],
+        frames: list[FrameType],
+        passed: BackwardPass,
+        asking: ProgramLine,
     ) -> None:
-        self._watch, self.frames, self._passed, self.asking = watch, frames, passed, asking
-        tensors = [roots] if isinstance(roots, torch.Tensor) else list(roots)
-        self._new = set(self._new_nodes(tensors))
-        read = [parent for node in self._new for parent, _ in node.next_functions]
-        self.is_repeated = watch.lines[passed.line] == asking
-        self._border = {node for node in (*read, *map(node_of, tensors)) if node is not None and self._is_old(node)}
+        self.graph, self.frames, self._passed, self.asking = graph, frames, passed, asking
+        self._new = set(self._new_nodes(roots))
+        read = [parent for node in self._new for parent in graph.parents(node)]
+        self.is_repeated = graph.lines[passed.line] == asking
+        self._border = {node for node in (*read, *map(graph.node_of, roots)) if node is not None and self._is_old(node)}
+        self._variables = list(named_tensors.in_frames(frames, graph.is_tensor))
+        nodes = [*self._new, *self._new_nodes([x for _, x in self._variables if self.is_differentiated(x)])]
+        #: The leaves that passes have read since the graph was freed, for results that still exist.
+        self._leaves_of_new = {leaf for node in nodes for leaf in graph.leaves(node)}
 
     def _is_old(self, node: Any) -> bool:
-        return not is_leaf(node) and node._sequence_nr() < self._passed.next_node
+        return self.graph.number_of(node) < self._passed.next_node
 
-    def _new_nodes(self, tensors: Any) -> list[Any]:
-        return [node for node in nodes_behind(tensors) if not self._is_old(node)]
+    def _new_nodes(self, tensors: list[Any]) -> list[Any]:
+        return [node for node in self.graph.nodes_behind(tensors) if not self._is_old(node)]
 
-    def results_in(self, frames: list[FrameType]) -> Iterator[tuple[str, torch.Tensor]]:
+    def results_in(self, frames: list[FrameType]) -> Iterator[tuple[str, Any]]:
         """Yield the variables and attributes of frames that are such results."""
-        found = named_tensors.in_frames(frames, is_tensor)
-        yield from ((name, x) for name, x in found if node_of(x) in self._border)
+        found = named_tensors.in_frames(frames, self.graph.is_tensor)
+        yield from ((name, x) for name, x in found if self.graph.node_of(x) in self._border)
 
-    def are_all(self, x: torch.Tensor) -> bool:
+    def are_all(self, x: Any) -> bool:
         """Return True if the pass needs the freed graph only for the tensor ``x``."""
-        return self._border == {node_of(x)}
+        return self._border == {self.graph.node_of(x)}
 
-    def is_differentiated(self, x: torch.Tensor) -> bool:
+    def is_differentiated(self, x: Any) -> bool:
         """Return True if a pass has read ``x`` since the graph was freed, or if the failed pass reads it."""
-        return any(node in self._new or is_freed(node) for node in self._new_nodes([x]))
+        return any(node in self._new or self.graph.is_freed(node) for node in self._new_nodes([x]))
 
-    @functools.cached_property
-    def _leaves_of_new(self) -> set[int]:
-        """The ids of the leaves that passes have read since the graph was freed, for results that still exist."""
-        read = [x for _, x in named_tensors.in_frames(self.frames, is_tensor) if self.is_differentiated(x)]
-        nodes = [*self._new, *self._new_nodes(read)]
-        parents = [parent for node in nodes for parent, _ in node.next_functions]
-        return {id(parent.variable) for parent in parents if parent is not None and is_leaf(parent)}
+    def leaves_behind(self, x: Any) -> set[int]:
+        """Return the addresses of the leaves that a backward pass from ``x`` reaches."""
+        return {leaf for node in self.graph.nodes_behind([x]) for leaf in self.graph.leaves(node)}
 
-    def written_in(self, *tensors: torch.Tensor) -> set[ProgramLine]:
-        """Return the lines that wrote the tensors after the graph was freed."""
-        writes, time = self._watch.writes, self._passed.time
-        return {self._watch.lines[each.line] for x in tensors for each in writes.since(address_of(x), time)}
+    def written_in(self, *storages: int) -> set[ProgramLine]:
+        """Return the lines that wrote storages after the graph was freed."""
+        writes, time = self.graph.writes, self._passed.time
+        return {self.graph.lines[each.line] for address in storages for each in writes.since(address, time)}
 
-    def is_only_way(self, x: torch.Tensor) -> bool:
+    def parameters_of(self, owner: Any) -> set[int]:
+        """Return the addresses of the parameters of an optimizer or a layer."""
+        found: Any = []
+        if issubclass(type(owner), self.graph.optimizer):
+            groups = getattr(owner, "param_groups", None) or owner._parameter_list or []
+            found = [x for each in groups for x in (each["params"] if isinstance(each, dict) else [each])]
+        elif isinstance(owner, self.graph.layer):
+            found = owner.parameters()  # type: ignore[attr-defined]
+        return set(map(self.graph.address_of, found))
+
+    def is_only_way(self, x: Any) -> bool:
         """Return True if the training of a parameter would end if ``x`` were detached.
 
         If there is an optimizer, other parameters may change as averages, without training.
         """
-        optimizers = [each for each in gc.get_objects() if issubclass(type(each), torch.optim.Optimizer)]
-        owned = {number for each in optimizers for number in _parameter_ids(each)}
-        trained = [y for y in leaves_behind(x) if (id(y) in owned if owned else self.written_in(y))]
-        return any(id(leaf) not in self._leaves_of_new for leaf in trained)
+        optimizers = [each for each in gc.get_objects() if issubclass(type(each), self.graph.optimizer)]
+        owned = {number for each in optimizers for number in self.parameters_of(each)}
+        trained = {leaf for leaf in self.leaves_behind(x) if (leaf in owned if owned else self.written_in(leaf))}
+        return not trained <= self._leaves_of_new
 
     def is_needed(self) -> bool:
         """Return True if the training of a parameter would end if a result were detached."""
@@ -109,7 +161,15 @@ class FreedResults:
 
     def is_out_of_date(self) -> bool:
         """Return True if a parameter behind a result was changed after the graph was freed."""
-        return any(self.written_in(*leaves_behind(x)) for _, x in self.results_in(self.frames))
+        return any(self.written_in(*self.leaves_behind(x)) for _, x in self.results_in(self.frames))
+
+    def shape_of(self, x: Any) -> tuple[list[str], set[int]]:
+        """Return the operations behind a tensor, and the leaves."""
+        return [self.graph.name_of(node) for node in self.graph.nodes_behind([x])], self.leaves_behind(x)
+
+    def shapes_of_others(self, x: Any) -> list[Any]:
+        """Return the shapes of the variables, except ``x``, that a pass has differentiated."""
+        return [self.shape_of(y) for _, y in self._variables if y is not x and self.is_differentiated(y)]
 
 
 class OutsideLoop:
@@ -129,7 +189,7 @@ class OutsideLoop:
         self,
         freed: FreedResults,
         name: str,
-        x: torch.Tensor,
+        x: Any,
         frame: FrameType,
         text: ProgramText,
         loop: _Loop,
@@ -146,8 +206,13 @@ class OutsideLoop:
     def fixes(self) -> tuple[Fix, ...]:
         """Return the advice to compute the result in each iteration, with an edit if that is certainly right.
 
-        If the loop averages the parameters or reads them again, the result may also be meant as a constant.
+        If the loop computes the result again, the first one is meant as a constant; it may be if the loop averages the
+        parameters or reads them again.
         """
+        if self.is_repeated():
+            text, made = self._text, self._made
+            edits = text.wrapped(made.value, "{}.detach()") if made is not None and self._name.isidentifier() else ()
+            return (Fix(advise_constant(self._name), text.file, edits),)
         sentence = message(
             "Compute `{name}` again in each iteration of the loop in line {line}: its forward pass is outside the "
             "loop, which changes the parameters.",
@@ -163,29 +228,30 @@ class OutsideLoop:
         inside = {ast.unparse(each) for each in self._layer_calls(ast.walk(self._loop))}
         before = [each for each in self._layer_calls(self._scope) if each.lineno < self._loop.lineno]
         same = [each for each in before if ast.unparse(each) in inside]
-        if all(any(_stores(self._loop, name) for name in names_in(each)) for each in same):
+        if not self._freed.is_repeated or all(
+            any(_stores(self._loop, name) for name in names_in(each)) for each in same
+        ):
             return False
-        tensors = [x for _, x in named_tensors.in_frames([self._frame], is_tensor) if x is not self._x]
-        shapes = [_shape(x) for x in tensors if self._freed.is_differentiated(x)]
-        return not self._freed.is_only_way(self._x) and _shape(self._x) in shapes
+        freed, x = self._freed, self._x
+        return not freed.is_only_way(x) and freed.shape_of(x) in freed.shapes_of_others(x)
 
     def _layer_calls(self, nodes: Iterable[ast.AST]) -> list[ast.Call]:
         """Return the calls of layers whose results are not random."""
         calls = [each for each in nodes if isinstance(each, ast.Call) and not RANDOM.search(ast.unparse(each))]
         layers = [(each, _value(each.func, self._frame)) for each in calls]
-        layers = [(each, x) for each, x in layers if isinstance(x, torch.nn.Module)]
-        return [each for each, x in layers if not any("Dropout" in str(type(y)) and y.training for y in x.modules())]
+        layers = [(each, x) for each, x in layers if isinstance(x, self._freed.graph.layer)]
+        return [each for each, x in layers if not any("Dropout" in str(type(y)) and y.training for y in _parts(x))]
 
     def is_changed_in_loop(self) -> bool:
         """Return True if the loop has changed parameters behind the result, or contains the step that changes them."""
-        loop, leaves = self._loop, list(leaves_behind(self._x))
+        loop, leaves = self._loop, self._freed.leaves_behind(self._x)
         written = self._freed.written_in(*leaves)
         if any(_is_inside(loop, each.number) and each.file == self._text.file for each in written):
             return True
         steps = [each for each in ast.walk(loop) if isinstance(each, ast.Call) and name_of(each.func) == "step"]
         parts = [part for each in steps for part in (getattr(each.func, "value", None), *each.args)]
-        owned = {number for part in parts for number in _parameter_ids(_value(part, self._frame))}
-        return (self._freed.is_repeated and bool(written)) or not owned.isdisjoint(map(id, leaves))
+        owned = {number for part in parts for number in self._freed.parameters_of(_value(part, self._frame))}
+        return (self._freed.is_repeated and bool(written)) or not owned.isdisjoint(leaves)
 
     def _moved(self) -> tuple[Edit, ...]:
         """Return the edit that moves the forward pass into the loop; () unless nothing else can notice the move."""
@@ -208,36 +274,49 @@ class OutsideLoop:
             return ()
         nodes = [node for each in self._texts for node in each.nodes()] if "." in self._name else self._scope
         inside = [node for each in readers for node in ast.walk(each)]
-        changing = {each.number for each in freed.written_in(*leaves_behind(self._x)) if each.file == text.file}
+        changing = {each.number for each in freed.written_in(*freed.leaves_behind(self._x)) if each.file == text.file}
         is_read_elsewhere = len(_uses(nodes, self._name)) != 1 + len(_uses(inside, self._name))
         used = "\n".join(map(ast.unparse, passed))
-        names = [rf"(?<![\w.]){re.escape(name)}(?!\w|\.(parameters|zero_grad)\()" for name in _paths(made.value)]
+        names = [rf"(?<![\w.]){re.escape(name)}{_HARMLESS}" for name in _paths(made.value)]
         if is_read_elsewhere or any(each.lineno in changing for each in until) or re.search("|".join(names), used):
             return ()
         moved, removed = text.insert_before(readers[0], text.lines[made.lineno - 1].strip()), text.replace(made)
         return (*removed, *moved) if moved and removed else ()
 
     def _is_repeatable(self, value: ast.expr) -> bool:
-        """Return True for an expression of layers and functions of torch, with data that did not change."""
+        """Return True for an expression of layers and functions of the framework, with data that did not change."""
+        graph, leaves = self._freed.graph, self._freed.leaves_behind(self._x)
         for each in ast.walk(value):
             x = _value(each, self._frame)
             if isinstance(each, ast.Call):
                 owner = _value(getattr(each.func, "value", None), self._frame)
                 is_method = isinstance(each.func, ast.Attribute) and isinstance(each.func.value, ast.Call)
-                is_layer = isinstance(_value(each.func, self._frame), torch.nn.Module)
-                is_known = is_layer or is_method or isinstance(owner, (torch.Tensor, ModuleType))
+                is_layer = isinstance(_value(each.func, self._frame), graph.layer)
+                is_known = is_layer or is_method or graph.is_tensor(owner) or isinstance(owner, ModuleType)
                 name = name_of(each.func)
                 if not is_known or name.endswith("_") or RANDOM.search(f"{name}("):
                     return False
-            elif isinstance(x, torch.Tensor):
-                if not x.is_leaf or (not x.requires_grad and self._freed.written_in(x)):
+            elif graph.is_tensor(x):
+                address = graph.address_of(x)
+                if graph.node_of(x) is not None or (address not in leaves and self._freed.written_in(address)):
                     return False
             elif isinstance(each, (ast.NamedExpr, ast.Lambda)):
                 return False
         return True
 
 
-def find_outside_loops(freed: FreedResults, texts: Sequence[ProgramText]) -> Iterator[OutsideLoop]:
+def find_outside_loop(freed: FreedResults, texts: Sequence[ProgramText]) -> OutsideLoop | None:
+    """Return the freed result that is made outside a loop which changes its parameters or computes it again; or None.
+
+    Args:
+        texts: the files of the program.
+    """
+    found = list(_outside_loops(freed, texts))
+    changed = [each for each in found if each.is_changed_in_loop()]
+    return next(iter(changed or [each for each in found if each.is_repeated()]), None)
+
+
+def _outside_loops(freed: FreedResults, texts: Sequence[ProgramText]) -> Iterator[OutsideLoop]:
     """Yield each freed result that is made outside a loop around the failed pass."""
     for frame in freed.frames:
         text, line = ProgramText(frame.f_code.co_filename), frame.f_lineno
@@ -302,9 +381,11 @@ def _paths(node: ast.AST) -> list[str]:
     return [name for each in ast.iter_child_nodes(node) for name in _paths(each)]
 
 
-def _shape(x: torch.Tensor) -> list[Any]:
-    """Return the operations behind a tensor, and the ids of the leaves."""
-    return [*(node.name() for node in nodes_behind(x)), *map(id, leaves_behind(x))]
+def _parts(layer: Any) -> Iterator[Any]:
+    """Yield a layer and the layers in it."""
+    yield layer
+    for each in layer.children():
+        yield from _parts(each)
 
 
 def _value(node: Any, frame: FrameType) -> Any:
@@ -314,14 +395,8 @@ def _value(node: Any, frame: FrameType) -> Any:
     if not isinstance(node, ast.Attribute):
         return None
     attributes = getattr(_value(node.value, frame), "__dict__", {})
-    return {**attributes.get("_modules", {}), **attributes.get("_parameters", {}), **attributes}.get(node.attr)
-
-
-def _parameter_ids(owner: Any) -> set[int]:
-    """Return the ids of the parameters of an optimizer or a layer."""
-    if isinstance(owner, torch.optim.Optimizer):
-        return {id(x) for group in owner.param_groups for x in group["params"]}
-    return set(map(id, owner.parameters())) if isinstance(owner, torch.nn.Module) else set()
+    parts = [attributes.get(each, {}) for each in ("_modules", "_sub_layers", "_parameters")]
+    return {**parts[0], **parts[1], **parts[2], **attributes}.get(node.attr)
 
 
 def fix_shared_batch(freed: FreedResults, freed_in: ProgramLine) -> Fix | None:
@@ -343,13 +418,14 @@ def fix_shared_batch(freed: FreedResults, freed_in: ProgramLine) -> Fix | None:
     between = between[: between.index(asking)] if asking in between else []
     made = max((n for n, each in enumerate(before) if _stores(each, name)), default=None)
     loss = _value(ast.Name(differentiated(first)), frame)
-    if made is None or not isinstance(loss, torch.Tensor) or node_of(x) not in nodes_behind(loss):
+    graph = freed.graph
+    if made is None or not graph.is_tensor(loss) or graph.node_of(x) not in graph.nodes_behind([loss]):
         return None
-    batch, both = ({id(leaf) for leaf in leaves_behind(each)} for each in (x, loss))
+    batch, both = freed.leaves_behind(x), freed.leaves_behind(loss)
     calls = [each.value for each in between if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call)]
-    owners = [(each, _parameter_ids(_value(getattr(each.func, "value", None), frame))) for each in calls]
+    owners = [(each, freed.parameters_of(_value(getattr(each.func, "value", None), frame))) for each in calls]
     steps = [ids for each, ids in owners if name_of(each.func) == "step"]
-    zeros = [each for each, ids in owners if name_of(each.func) == "zero_grad" and batch <= ids]
+    zeros = [each for each, ids in owners if name_of(each.func) in _CLEARING and batch <= ids]
     sources = "\n".join(map(ast.unparse, between))
     is_one_step = len(steps) == sources.count("step(") == 1 and not steps[0] & batch and bool(steps[0] & both)
     if not batch or not zeros or not is_one_step:

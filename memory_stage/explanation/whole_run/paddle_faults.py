@@ -6,6 +6,7 @@ The log of Paddle's calls and the table of saved tensors say which tensors the n
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
@@ -14,6 +15,7 @@ from typing import Any
 from memory_stage.engines.paddle import saved_table
 from memory_stage.explanation.whole_run import derivatives, named_tensors
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix, named_lines
+from memory_stage.explanation.whole_run.freed_results import FreedResults, find_outside_loop, fix_shared_batch
 from memory_stage.explanation.whole_run.overwritten_fault import operations_by_line, overwritten_fault
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_name, is_fed_back
 from memory_stage.explanation.whole_run.second_pass import (
@@ -205,15 +207,17 @@ def _cut_history(
 
 
 def _freed(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> Fault | None:
-    calls, asking = run.calls, run.line_of(frame)
-    found = [calls.graph.find_freed(node.node_ptr()) for node in nodes_behind(roots)]
-    gone = [each for each in found if each is not None]
+    lines, asking, graph = run.calls.lines, run.line_of(frame), _PaddleGraph(run)
+    gone = [(node, node.freed_by) for node in graph.nodes_behind(roots) if node.freed_by is not None]
     if not gone:
         return None
-    node, line = max(gone, key=lambda each: each[0].number)
-    made, freed = calls.lines[node.line], calls.lines[line]
-    name = _name_of_carried(run, roots, frame)
+    node, passed = max(gone, key=lambda each: each[0].number)
+    made, freed = lines[node.line], lines[passed.line]
+    results = FreedResults(graph, roots, run.program_frames(frame), passed, asking)
+    outside = find_outside_loop(results, [ProgramText(file) for file in lines.files()])
+    made = (None if outside is None else outside.made) or made
     evidence = evidence_of_second_pass(made, freed, asking)
+    name = _name_of_carried(run, roots, frame) if outside is None and not results.is_needed() else ""
     if name:
         text = ProgramText(asking.file)
         edits: tuple[Edit, ...] = ()
@@ -221,12 +225,58 @@ def _freed(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> Fault |
             edits = text.insert_after(text.statement_at(asking.number), f"{name} = {name}.detach()")
         fix = Fix(advise_detach(f"`{name}`"), text.file, edits)
         return Fault("graph freed", carried_graph(f"`{name}`", freed, asking), evidence, CARRIES, (fix,))
-    kept = _kept_state(run, roots, frame) if freed == asking else None
+    kept = _kept_state(run, roots, frame) if freed == asking and outside is None else None
     if kept is not None:
         reads, path, fix = kept
         return carrying(f"`{path}`", made, freed, reads, asking, fix)
-    fixes = Fix(advise_forward(asking, freed)), Fix(advise_one_pass(freed, asking))
+    batch = None if freed == asking else fix_shared_batch(results, freed)
+    if outside is not None:
+        fixes = outside.fixes()
+    elif batch is not None:
+        fixes = (batch,)
+    else:
+        added = () if results.is_out_of_date() else (Fix(advise_one_pass(freed, asking)),)
+        fixes = (Fix(advise_forward(asking, freed)), *added)
     return Fault("graph freed", second_pass(asking, freed), evidence, FREES, fixes)
+
+
+class _PaddleGraph:
+    """The graph of Paddle; see :class:`.freed_results.FrameworkGraph`."""
+
+    def __init__(self, run: WatchedPaddleRun) -> None:
+        self._calls = calls = run.calls
+        self.lines, self.writes, self.is_tensor = calls.lines, calls.writes, calls.is_tensor
+        paddle = sys.modules["paddle"]
+        self.layer, self.optimizer = paddle.nn.Layer, paddle.optimizer.Optimizer
+
+    def address_of(self, x: Any) -> int:
+        return self._calls.state(x).address
+
+    def node_of(self, x: Any) -> LoggedNode | None:
+        return None if x.stop_gradient or x.grad_fn is None else self._at(x.grad_fn.node_ptr())
+
+    def nodes_behind(self, tensors: list[Any]) -> Iterator[LoggedNode]:
+        found = [self._at(each.node_ptr()) for each in nodes_behind(tensors)]
+        yield from (each for each in found if each is not None)
+
+    def parents(self, node: LoggedNode) -> list[LoggedNode]:
+        found = [self._at(each.maker) for each in node.inputs.values()]
+        return [each for each in found if each is not None]
+
+    def leaves(self, node: LoggedNode) -> list[int]:
+        return [each.address for each in node.inputs.values() if each.requires_gradient and not each.maker]
+
+    def is_freed(self, node: LoggedNode) -> bool:
+        return node.freed_by is not None
+
+    def number_of(self, node: LoggedNode) -> int:
+        return node.number
+
+    def name_of(self, node: LoggedNode) -> str:
+        return node.name
+
+    def _at(self, address: int) -> LoggedNode | None:
+        return self._calls.graph.find(address) or self._calls.graph.find_freed(address)
 
 
 def _kept_state(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> tuple[ProgramLine, str, Fix] | None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from memory_stage.watch.node_log import BackwardPass
+
 MOST_NODES = 100_000  # alive, and as many freed ones; at the limit, the oldest is forgotten
 
 
@@ -37,7 +39,7 @@ class TensorState:
         return self.end - self.begin
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class LoggedNode:
     """A node of the graph.
 
@@ -51,6 +53,7 @@ class LoggedNode:
         inputs, outputs: the states of the call's tensors, by their paths among arguments or results.
         made_version: the version of the result when the node was created.
         saved: the tensors that a ``PyLayer`` of the program saved. Paddle does not compare their versions.
+        freed_by: the backward pass that has freed the saved tensors; None if none has.
     """
 
     name: str
@@ -63,6 +66,7 @@ class LoggedNode:
     outputs: dict[str, TensorState]
     made_version: int
     saved: tuple[TensorState, ...] = ()
+    freed_by: BackwardPass | None = None
 
 
 class GraphLog:
@@ -70,7 +74,7 @@ class GraphLog:
 
     def __init__(self) -> None:
         self._alive: OrderedDict[int, LoggedNode] = OrderedDict()
-        self._freed: OrderedDict[int, tuple[LoggedNode, int]] = OrderedDict()
+        self._freed: OrderedDict[int, LoggedNode] = OrderedDict()
         self.count = 0
 
     def add(self, address: int, node: LoggedNode) -> None:
@@ -82,11 +86,11 @@ class GraphLog:
         if len(self._alive) > MOST_NODES:
             self._alive.popitem(last=False)
 
-    def free(self, address: int, line: int) -> None:
-        """Record that a backward pass, which ``line`` called, has freed the tensors that a node saved."""
+    def free(self, address: int, passed: BackwardPass) -> None:
+        """Record that a backward pass has freed the tensors that a node saved."""
         node = self._alive.pop(address, None)
         if node is not None:
-            self._freed[address] = node, line
+            node.freed_by, self._freed[address] = passed, node
             if len(self._freed) > MOST_NODES:
                 self._freed.popitem(last=False)
 
@@ -94,8 +98,8 @@ class GraphLog:
         """Return a node whose saved tensors have not been freed; None if there is none at the address."""
         return self._alive.get(address)
 
-    def find_freed(self, address: int) -> tuple[LoggedNode, int] | None:
-        """Return a freed node and the index of the line whose backward pass freed it; None if it is not known."""
+    def find_freed(self, address: int) -> LoggedNode | None:
+        """Return a node whose saved tensors have been freed; None if it is not known."""
         return self._freed.get(address)
 
     def __len__(self) -> int:

@@ -11,6 +11,7 @@ from memory_stage.engines.paddle.hooking import without_frames
 from memory_stage.engines.paddle.monkeypatches import PaddlePatches, Runners
 from memory_stage.messages import Text
 from memory_stage.watch.lines import ProgramLine
+from memory_stage.watch.node_log import BackwardPass
 from memory_stage.watch.paddle.paddle_calls import PaddleCallWatcher, nodes_behind
 
 #: The number of backward passes that are checked after a write, because the next pass may start from another loss.
@@ -45,7 +46,6 @@ class WatchedPaddleRun:
         )
         self._checked = 0
         self._suspicious_passes = 0
-        self.passes = 0
 
     def begin(self) -> None:
         """Patch Paddle's functions for this thread, also again after :meth:`end`."""
@@ -83,11 +83,10 @@ class WatchedPaddleRun:
             self._on_failure(roots, error, frame)
             del arguments, keywords, roots, frame
             raise
-        self.passes += 1
         if not keeps_graph:
-            line = calls.lines.number_of(frame)
+            passed = BackwardPass(calls.lines.number_of(frame), calls.time, calls.graph.count, keeps_graph)
             for address in visited:
-                calls.graph.free(address, line)
+                calls.graph.free(address, passed)
         return result
 
     def _check(self, roots: list[Any], frame: FrameType) -> None:

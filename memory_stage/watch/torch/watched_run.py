@@ -11,7 +11,6 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -24,6 +23,7 @@ from memory_stage.engines.torch.saved import is_custom, unchecked_in
 from memory_stage.engines.torch.threads import ELSEWHERE, Bystander, remove_mode
 from memory_stage.messages import Text, message
 from memory_stage.watch.lines import ProgramLine
+from memory_stage.watch.node_log import BackwardPass
 from memory_stage.watch.torch.call_watcher import CallWatcher
 
 MOST_PASSES = 1_000
@@ -56,23 +56,6 @@ class _WritesElsewhere(Bystander):
         """Call a function of torch, and log its writes."""
         run = functools.partial(super().call, frame, func, types, args, kwargs)
         return self._watcher.call_elsewhere(frame, run, func, types, (args, kwargs))
-
-
-@dataclass(frozen=True)
-class BackwardPass:
-    """A backward pass that has succeeded.
-
-    Attributes:
-        line: the index of the line that called backward.
-        time: the number of writes before the pass ended.
-        next_node: the sequence number of the next node that the program creates.
-        keeps_graph: True if the pass retained the graph.
-    """
-
-    line: int
-    time: int
-    next_node: int
-    keeps_graph: bool
 
 
 class WatchedRun:

@@ -6,7 +6,7 @@ import sys
 
 from memory_stage.watch import node_log, write_log
 from memory_stage.watch.lines import UNKNOWN_LINE, Lines, ProgramLine
-from memory_stage.watch.node_log import NodeLog
+from memory_stage.watch.node_log import BackwardPass, NodeLog
 from memory_stage.watch.paddle.graph_log import GraphLog, LoggedNode
 from memory_stage.watch.write_log import WriteLog
 
@@ -116,7 +116,8 @@ def test_a_new_node_of_paddle_replaces_the_freed_node_at_its_address():
     log = GraphLog()
     old, new = (LoggedNode("ExpGradNode", "exp", "", line, 0, line, {}, {}, 0) for line in (1, 2))
     log.add(64, old)
-    log.free(64, 3)
-    assert log.find(64) is None and log.find_freed(64) == (old, 3)
+    passed = BackwardPass(3, 0, 2, keeps_graph=False)
+    log.free(64, passed)
+    assert log.find(64) is None and log.find_freed(64) is old and old.freed_by is passed
     log.add(64, new)
     assert log.find(64) is new and log.find_freed(64) is None
