@@ -24,7 +24,7 @@ from tests.support.conformance.exhaustive.saved import LEAF, LOST, MOVED, OWN_IN
 from tests.support.conformance.programs.vocabulary import World as OtherWorld
 
 LENGTH, PROGRAMS, PARTS = 4, 10_000, 10
-#: The kinds of refusals because of saved values that may occur under each policy.
+#: For each policy, the kinds of refusals that saved values may cause.
 SAVED = {"2.5": {OWN_INPUT.kind, LOST, MOVED}, "2.6": {LOST, MOVED}, "copy_on_write": set()}
 #: The least share of right programs under each policy.
 LEAST_RIGHT = {"2.5": 0.4, "2.6": 0.6, "copy_on_write": 1}
@@ -57,9 +57,7 @@ def test_short_programs_are_right_or_refused_with_the_right_reason(policy, part)
 
 
 def test_every_kind_of_refusal_occurs():
-    """Under the policy "2.5" there are refusals of every kind: the kinds about saved values, and the protection of
-    leaves.
-    """
+    """Under the policy "2.5" programs are refused for every reason about saved values, and to protect leaves."""
     met = judged("2.5", SAMPLE).refusals
     assert all(met[kind] for kind in (LEAF.kind, OWN_INPUT.kind, LOST, MOVED))
 

@@ -59,8 +59,8 @@ def facts_of(framework: str) -> list[tuple[str, str, bool]]:
 
 
 def mistakes(entry: Difference) -> list[str]:
-    """Return a message for each fact that the entry covers and that does not differ or was not compared, and for each
-    framework of which the entry covers no fact.
+    """Return a message for each covered fact that is equal or was not compared, and for each framework of the entry
+    without a covered fact.
     """
     wrong = []
     for framework in entry.frameworks:

@@ -184,7 +184,7 @@ def test_every_rank_names_the_rank_with_an_extra_write(results):
         assert "an in-place operation ran on some ranks only" in text
 
 
-def test_of_two_ranks_the_one_with_more_writes_is_named(results):
+def test_the_rank_with_more_writes_is_named_if_there_are_two_ranks(results):
     for (ranks, parameter, _), (either, _, text) in results["who_of_two_differs_2"]:
         assert (ranks, parameter) == ([1], "2.weight")
         assert either == [0, 1]

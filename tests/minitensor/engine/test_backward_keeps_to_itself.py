@@ -101,8 +101,9 @@ def test_hooks_see_and_change_the_gradient_under_create_graph():
 
 
 def third(function, values: list[float]) -> np.ndarray:
-    """Return for each input element the sum of the third derivatives of the elements of ``function(w)``, each of which
-    must depend on one input element only.
+    """Return the third derivatives of the sum of ``function(w)``, one for each element of ``w``.
+
+    Each element of ``function(w)`` must depend on only one element of ``w``.
     """
     w = leaf(values)
     found = function(w)

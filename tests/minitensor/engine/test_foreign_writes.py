@@ -67,7 +67,7 @@ def test_the_error_counts_bytes_from_the_beginning_of_the_storage_not_of_the_vie
 @pytest.mark.parametrize("policy", ["2.5", "2.6", "copy_on_write"])
 @pytest.mark.parametrize("given", {s.name: s for s in reversed(DIFFERENTIABLE)}.values(), ids=lambda s: s.name)
 def test_no_operation_uses_values_written_from_outside(given, policy: str):
-    """After foreign writes to all operands and the output, backward computes the gradient without them or raises."""
+    """If other code has written to all operands and the output, backward returns the unchanged gradient or raises."""
     mt.set_inplace_policy(policy)
 
     def result(arrays) -> tuple[mt.Tensor, list[mt.Tensor]]:
@@ -355,7 +355,7 @@ def test_the_check_covers_values_saved_before_it_was_turned_on():
             y.sum().backward()
 
 
-def test_after_the_check_only_values_that_were_saved_during_it_are_compared():
+def test_when_the_check_is_off_again_only_values_saved_while_it_was_on_are_compared():
     array, x = shared()
     w = leaf([3])
     with mt.check_foreign_writes():

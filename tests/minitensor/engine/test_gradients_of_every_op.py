@@ -27,7 +27,7 @@ from tests.support.engine.samples import ANY, SAMPLES, Sample
 RANDOM = {name: {} for name, row in ROWS.items() if row.forward.__module__ == "minitensor.engine.kernels.random"}
 RANDOM.update({"geometric": {"probs": 0.5}} if "geometric" in RANDOM else {})
 assert samples_functions  # imported because it registers samples
-#: The allowed error of differences with a step of 1e-6: relative, or absolute for numbers below 1.
+#: The allowed error of finite differences with a step of 1e-6: relative, or absolute for numbers below 1.
 TOLERANCE = 1e-5
 
 FORMS = [
@@ -170,7 +170,7 @@ def error(got: list[np.ndarray], want: list[np.ndarray]) -> tuple[float, int]:
 
 @cache
 def expected(name: str, form: str, number: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return first and second derivatives of a case by differences, computed once on the host for all devices."""
+    """Return finite differences for the first and second derivatives of a case, computed once on the host."""
     with on_the_host():
         case = cases(name, form)[number]
         start, inner = starts(case)

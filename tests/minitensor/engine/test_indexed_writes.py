@@ -112,7 +112,7 @@ def test_the_argument_reduce_selects_the_operation():
 # ---------- duplicates ----------
 
 
-def test_of_several_values_for_one_element_the_last_is_stored_and_gets_the_gradient():
+def test_the_last_of_several_values_for_one_element_is_stored_and_gets_the_gradient():
     order = np.random.default_rng(3).integers(0, 5, 2000)
     for index in (order, order[::-1].copy(), np.asfortranarray(order)):
         values = leaf(np.arange(2000.0))
@@ -186,7 +186,7 @@ def test_an_overwritten_element_contributes_exactly_0(name: str, in_place: bool,
         x = call(FUNCTIONS[name + "_" * in_place], w * 1 if in_place else w)
         (gradient,) = mt.grad(x, [w], mt.full(x.shape, incoming, "float64"), create_graph=create_graph)
         assert (gradient.numpy()[np.array(overwritten, bool)] == 0).all(), name
-        # Every other element gets the incoming gradient, or 0 if the element was nan and amax or amin compared it.
+        # All other elements get the incoming gradient, or 0 if the element was nan and amax or amin compared it.
         rest = gradient.numpy()[~np.array(overwritten, bool)]
         assert np.isin(rest, [0.0] if np.isnan(old) and "_am" in name else incoming).all() or np.isnan(incoming)
 

@@ -45,7 +45,7 @@ def differentiable(given: Sample) -> list[bool]:
 
 
 def of_sample(given: Sample, in_place: bool) -> Program:
-    """Return a program on the operands that can have a gradient, which may overwrite a copy of the target in place."""
+    """Return a program on the operands that can have a gradient. In place, it overwrites a copy of the target."""
     row, wants = ROWS[given.name], differentiable(given)
     target = row.operands.index(row.target)
 

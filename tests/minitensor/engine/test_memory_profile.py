@@ -25,7 +25,7 @@ def quiet(function: Any) -> Any:
 
 
 def figures(table: memory.Table) -> dict[str, tuple[int, int, int | None, int, int]]:
-    """Return the numbers of the rows with events, by the text of their line.
+    """Return a dict that maps the text of each line with events to the numbers in its row.
 
     The numbers are the allocations, then the allocated bytes, the peak, the written and the saved bytes.
     """

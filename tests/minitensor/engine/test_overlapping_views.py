@@ -1,4 +1,4 @@
-"""Test writes to parts of a tensor whose elements share memory: allowed if no elements of the part do."""
+"""Test writes to a part of a tensor with overlapping elements: allowed if the elements of the part do not overlap."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def test_set_makes_the_tensor_use_the_storage_of_the_source():
         ({"shape": [0]}, []),
     ],
 )
-def test_the_stride_and_offset_of_set_count_elements(given, values):
+def test_strides_and_offsets_in_a_call_of_set_are_numbers_of_elements(given, values):
     source = mt.to_tensor(np.arange(6.0).reshape(2, 3))
     strange = source[:, 1:].as_strided([2, 2], [3, 1], 1)
     x = mt.ones([7], "int32").set_(source if given else strange, **given)
@@ -228,7 +228,7 @@ def test_set_without_a_source_makes_the_tensor_empty(base: int):
     assert x.shape == [0] and x.dtype == "float64" and allocated() == base
 
 
-def test_after_set_writes_to_tensor_and_source_are_recorded_for_both():
+def test_writes_to_tensor_or_source_after_a_call_of_set_are_recorded_for_both():
     w = leaf([1.0, 2.0])
     x, source = w * 100, w * 3
     y = x * 1

@@ -87,7 +87,7 @@ def test_a_stored_value_may_be_broadcast(write: str, extra: int):
     expect_gradients(lambda moved: np.stack([moved, moved]), [v], x)
 
 
-def test_of_several_values_for_one_index_the_last_is_stored_and_gets_the_gradient():
+def test_the_last_of_several_values_for_one_index_is_stored_and_gets_the_gradient():
     w, v = leaf([1.0, 2.0, 3.0]), leaf([10.0, 20.0, 30.0])
     x = w * 1
     x[[1, 1, 0]] = v

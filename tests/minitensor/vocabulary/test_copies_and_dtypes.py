@@ -1,4 +1,4 @@
-"""Test which deep copies share memory, modules that change their dtype, `float` as a dtype, and promoted dtypes."""
+"""Test the shared memory of deep copies, modules that change their dtype, `float` as a dtype, and promoted dtypes."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def test_sums_and_products_have_the_dtype_that_the_program_names(dtype):
     x = torch.tensor([[100, 100], [50, 7]])
     for function, expected in (("sum", [150, 107]), ("prod", [5000, 700])):
         found = getattr(torch, function)(x, 0, dtype=dtype)
-        wrapped = np.array(expected).astype(dtype.numpy)  # as PyTorch: -106 for 150 in int8
+        wrapped = np.array(expected).astype(dtype.numpy)  # as in PyTorch, 150 as int8 is -106
         scanned = getattr(torch, f"cum{function}")(x, 0, dtype=dtype)
         assert found.dtype == scanned.dtype == dtype
         assert found.tolist() == scanned[-1].tolist() == wrapped.tolist()

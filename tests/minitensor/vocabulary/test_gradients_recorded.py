@@ -21,7 +21,7 @@ def test_an_intended_difference_exists_and_is_of_the_listed_kind(question):
     assert not gradients.unlike(question)
 
 
-def test_the_kinds_of_differences_list_recorded_questions_each_once():
+def test_the_kinds_of_differences_list_only_recorded_questions_and_none_twice():
     named = [question for kind in gradients.DELIBERATE.values() for question in kind.questions]
     assert set(named) <= set(gradients.questions()) and len(named) == len(set(named))
 

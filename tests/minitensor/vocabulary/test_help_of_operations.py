@@ -47,8 +47,9 @@ def argument(kind: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def accepted(call: Callable[..., Any], count: int) -> tuple[list[Any], tuple[int, ...], Any] | None:
-    """Return kinds of arguments, with at least two tensors of numbers, a shape and a dtype that ``call`` accepts; or
-    None.
+    """Return arguments that ``call`` accepts: a list of their kinds, a shape and a dtype.
+
+    At least two of the kinds are tensors of numbers. Return None if ``call`` accepts no such arguments.
     """
     tried = itertools.product(*[("tensor", *OTHERS)] * count)
     for kinds in sorted(tried, key=lambda each: -each.count("tensor")):

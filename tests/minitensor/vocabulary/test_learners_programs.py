@@ -61,7 +61,7 @@ def test_the_record_contains_every_program_unchanged(version):
     assert {name: answer["sha256"] for name, answer in RECORDS[version].items()} == digests
 
 
-def test_the_tables_of_differences_name_existing_programs_each_once():
+def test_the_tables_of_differences_name_only_existing_programs_and_none_twice():
     for vocabulary in VOCABULARIES:
         deliberate, not_yet = set(differences.DELIBERATE[vocabulary]), set(differences.NOT_YET[vocabulary])
         assert not deliberate & not_yet

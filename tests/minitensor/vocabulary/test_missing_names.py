@@ -66,5 +66,5 @@ def test_smooth_l1_loss_times_beta_is_the_huber_loss():
 
 
 @pytest.mark.parametrize("module", [torch, torch.nn.functional, paddle, paddle.nn.functional])
-def test_the_internal_function_found_in_is_no_public_name(module):
+def test_no_module_shows_the_internal_function_with_the_name_found_in(module):
     assert not hasattr(module, "found_in")

@@ -99,7 +99,7 @@ def test_out_is_a_tuple_for_a_function_with_several_results():
         lambda out: torch.sort(X, out=(torch.empty(2, 2), out)),
     ],
 )
-def test_positions_need_an_out_of_dtype_int64(call):
+def test_positions_are_written_only_to_an_argument_out_with_dtype_int64(call):
     out = torch.full((3,), 7.0)
     with pytest.raises(RuntimeError, match="Expected out tensor to have dtype long int, but got float instead"):
         call(out)
@@ -113,7 +113,7 @@ def test_if_one_of_several_outs_is_refused_none_is_written():
     assert values.tolist() == [7.0, 7.0]
 
 
-def test_an_exact_out_of_another_float_dtype_is_refused():
+def test_products_and_extremes_refuse_an_argument_out_with_another_float_dtype():
     for call in (lambda out: torch.mm(X, X, out=out), lambda out: torch.amax(X, 0, out=out)):
         with pytest.raises(RuntimeError, match="Expected out tensor to have dtype float, but got double instead"):
             call(torch.empty(2, 2, dtype=torch.float64))
@@ -130,7 +130,7 @@ def test_an_exact_out_of_another_float_dtype_is_refused():
         lambda out: torch.zeros(2, 2, dtype=torch.float32, out=out),
     ],
 )
-def test_out_needs_the_dtype_of_an_exact_function_or_of_the_argument_dtype(call):
+def test_an_argument_out_that_is_refused_for_its_dtype_is_unchanged(call):
     out = torch.full((2, 2), 7.0, dtype=torch.float64)
     with pytest.raises(RuntimeError, match="Expected out tensor to have dtype float, but got double instead"):
         call(out)

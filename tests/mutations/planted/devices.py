@@ -184,7 +184,7 @@ mutation(
     "Of two values that are assigned to one position, a GPU keeps an arbitrary one.",
     "        values = np.broadcast_to(values, stays.shape).reshape(-1)[stays]\n",
     "        pass\n",
-    "tests/minitensor/engine/device/test_cupy_functions.py::test_of_several_values_written_to_one_position_the_simulated_gpu_keeps_the_last",
+    "tests/minitensor/engine/device/test_cupy_functions.py::test_the_simulated_gpu_keeps_the_last_of_several_values_written_to_one_position",
 )  # fmt: skip
 simulated(
     "listed-positions-assigned-from-overlapping-memory",

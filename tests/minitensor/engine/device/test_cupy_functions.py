@@ -26,7 +26,7 @@ pytestmark = pytest.mark.cpu_only
 
 FACTS = json.loads((Path(__file__).parents[4] / "facts/cupy-functions.json").read_text())
 
-#: The methods in the facts about CuPy's arrays that arrays of the simulated GPU also have.
+#: The methods of CuPy's arrays, as the facts list them, that arrays of the simulated GPU also have.
 METHODS = [name for name in FACTS["methods"] if callable(getattr(DeviceArray, name, None))]
 
 #: A recorded call: its kind, name, number of positional arguments, names of keyword arguments, and dtypes.
@@ -40,7 +40,7 @@ def simulated() -> None:
 
 
 def dtypes(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the dtypes of a ufunc's inputs; for a Python number, the dtype of its result with the other inputs."""
+    """Return the dtypes of a ufunc's inputs. For a Python number, this is the dtype that all inputs promote to."""
     known = [value.dtype for value in values if hasattr(value, "dtype")]
     return tuple(value.dtype if hasattr(value, "dtype") else np.result_type(*known, value) for value in values)
 
@@ -209,7 +209,7 @@ def test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined() -> Non
         array[index] = gpu.put(np.arange(3.0))
 
 
-def test_of_several_values_written_to_one_position_the_simulated_gpu_keeps_the_last() -> None:
+def test_the_simulated_gpu_keeps_the_last_of_several_values_written_to_one_position() -> None:
     x = mt.zeros([3])
     x[[0, 2, 0]] = mt.to_tensor([1.0, 2.0, 3.0])
     assert x.tolist() == [3.0, 0.0, 2.0]

@@ -1,4 +1,4 @@
-"""Test that operations copy no arrays between host and device, in forward or backward, except those in ``MOVING``.
+"""Test that only the operations in ``MOVING`` copy arrays between host and device, in forward or in backward.
 
 The simulated GPU counts the transfers.
 """
