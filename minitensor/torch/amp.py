@@ -23,7 +23,7 @@ from minitensor.torch.optim.optimizer import Optimizer
 
 __all__ = ["GradScaler", "autocast", "is_autocast_available"]
 
-#: The lists of operations and the default dtype of ``autocast``, by device.
+#: Maps a device to ``autocast``'s lists of operations and its default dtype.
 _LISTS = {"cpu": (TORCH_CPU, bfloat16), "cuda": (TORCH_CUDA, float16)}
 
 

@@ -105,7 +105,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 
 
 def _check_items(data: Any, dim: int = 1) -> None:
-    """Raise ValueError if ``data`` contains text, a tensor without exactly one element, or lists nested too deep."""
+    """Raise ValueError if ``data`` contains text, a tensor of no or several elements, or lists nested too deep."""
     if dim > MOST_DIMENSIONS:
         raise ValueError(
             f"too many dimensions '{type(data).__name__}'\n"

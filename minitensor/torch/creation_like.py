@@ -18,7 +18,7 @@ from minitensor.torch.tensor import Tensor
 
 
 def like(op: str, x: Any, make: Callable[[tuple[int, ...], np.dtype], np.ndarray], named: dict[str, Any]) -> Tensor:
-    """Return a tensor with the shape, dtype and device of ``x``, whose array ``make`` creates.
+    """Return a tensor with the shape, dtype and device of ``x``, on a new array that ``make`` creates.
 
     ``named`` has the keyword arguments of the function ``op``. Among them may be another dtype, device or memory
     format.

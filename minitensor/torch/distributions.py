@@ -77,7 +77,9 @@ class Distribution:
         self._validate_args = validate_args is None or checks.flag(op, "validate_args", validate_args)
 
     def _check(self, name: str, allowed: str, valid: Callable[[Any], Any]) -> None:
-        """If arguments are validated, raise ValueError unless ``valid`` is true for all of the parameter ``name``."""
+        """If arguments are validated, raise ValueError unless ``valid`` is true for each element of the parameter
+        ``name``.
+        """
         given = getattr(self, name)
         if self._validate_args and not bool(np.all(valid(given.detach()._array))):
             raise ValueError(

@@ -346,7 +346,7 @@ class Anomaly:
     """The settings of ``torch.autograd.set_detect_anomaly``.
 
     Attributes:
-        on: True if backward, when it fails, reports the line that called the failing operation.
+        on: True if a failing backward reports the line that called the failing operation.
         check_nan: True if backward also fails when a gradient contains nan.
     """
 

@@ -55,7 +55,8 @@ def _checked_entry(entry: Any) -> Any:
 
 
 def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
-    """Check an index and return it as a tuple, in which a tuple or range is a list, and a uint8 mask a mask of bools.
+    """Check an index and return it as a tuple of entries. A tuple or range among them becomes a list, and a uint8 mask
+    becomes a mask of bools.
 
     Raises:
         IndexError: if the index has more dimensions than ``x``, if a number is out of range, or if an entry is not

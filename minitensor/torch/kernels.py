@@ -103,7 +103,7 @@ def zero(a: Array, out: Array) -> Array:
 
 
 def _in_memory_order(array: Array) -> Array:
-    """Return a view with the dimensions sorted by stride, longest first: PyTorch fills elements in that order."""
+    """Return a view with the dimensions sorted by stride, largest first: PyTorch fills elements in that order."""
     return array.transpose(sorted(range(array.ndim), key=lambda d: -abs(array.strides[d])))
 
 

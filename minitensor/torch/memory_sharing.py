@@ -111,8 +111,8 @@ def _another_leaf(old: Node, x: Tensor, shape: tuple[int, ...]) -> Leaf:
 
     def refuse(_: Any) -> None:
         raise RuntimeError(
-            f"backward reached a leaf that was of {was} when this was computed, and its `data` has been set to a "
-            f"tensor of another shape or dtype since (Module.to and Module.double do so). Compute the result anew."
+            f"backward reached a leaf that was of {was} when the result was computed. Since then, its `data` "
+            f"has been set to a tensor of another shape or dtype, as Module.to does. Compute the result anew."
         )
 
     old.hooks = [Hook(refuse)]

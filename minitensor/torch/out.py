@@ -43,8 +43,8 @@ def write_into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: 
         ``out``; for several results a tuple of its tensors.
 
     Raises:
-        RuntimeError: if a tensor requires grad, or the dtype of ``out`` cannot hold the result, or differs from that of
-            the result although ``op`` is in ``EXACT`` or has several results or ``dtype`` is given.
+        RuntimeError: if a tensor requires grad, or if the dtype of ``out`` cannot hold the result. Also if it differs
+            from the dtype of the result and ``op`` is in ``EXACT``, ``op`` has several results, or ``dtype`` is given.
         TypeError: if ``out`` is not a tensor, or not a tuple of as many tensors as there are results.
     """
     targets = out if isinstance(out, (tuple, list)) else (out,)

@@ -16,8 +16,8 @@ from minitensor.torch.operands import kind_of, promoted_dtype
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """Return the dtype of the sum of two tensors or numbers.
 
-    A number, or a tensor without dimensions, changes the dtype of a sum with a tensor that has dimensions only if its
-    dtype is of a higher kind than that of the tensor, such as a float that is added to integers.
+    In a sum with a tensor that has dimensions, the dtype of a number, or of a tensor without dimensions, counts only if
+    it is of a higher kind, such as a float that is added to integers.
 
     Raises:
         TypeError: if an argument is neither a tensor nor a number.

@@ -355,7 +355,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
 
     Raises:
         IndexError: if ``input`` has no such dimension.
-        RuntimeError: if the dtype is not a floating-point one, or ``p`` is below 0 and there are no numbers.
+        RuntimeError: if the dtype is not a floating-point one, or ``p`` is below 0 and there are no elements.
         TypeError: if ``p`` is neither a number nor "fro".
     """
     p = 2 if isinstance(p, str) and p == "fro" else p
@@ -386,7 +386,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
 
 
 def _reduces_nothing(input: Tensor, dim: Any) -> bool:
-    """True if a dimension that ``dim`` names has length 0, so that a norm has no numbers."""
+    """True if a dimension that ``dim`` names has length 0, so that a norm along ``dim`` is a norm of no elements."""
     if dim is None:
         return input._array.size == 0
     dims = dim if isinstance(dim, (list, tuple)) else [dim]

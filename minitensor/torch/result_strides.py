@@ -52,9 +52,9 @@ def _compare_strides(strides: list[tuple[int, ...]], shape: tuple[int, ...], one
     """Compare two dimensions of the result. Return 1 if the dimension ``one`` needs a larger stride than ``other``, -1
     if it needs a smaller stride, and 0 if the comparison is undecided.
 
-    Operands that are repeated along one of the two dimensions are skipped. The strides of the first other operand
-    decide. If these strides are equal, ``one`` gets the larger stride if it is the longer dimension; otherwise the next
-    operand decides.
+    Operands that are repeated along one of the two dimensions are skipped. The strides of the first operand that is not
+    skipped decide. If these strides are equal, ``one`` gets the larger stride if it is the longer dimension; otherwise
+    the next operand decides.
     """
     for each in strides:
         a, b = each[one], each[other]
@@ -91,7 +91,7 @@ def _sort(strides: list[tuple[int, ...]], shape: tuple[int, ...]) -> list[int]:
 
 
 def order_of_gradient(leaf: Array) -> tuple[int, ...] | None:
-    """Return the memory order of the dimensions of the gradient of ``leaf``, from the outermost to the innermost.
+    """Return the dimensions of the gradient of ``leaf`` in their memory order, from the outermost to the innermost.
 
     None means that the gradient is contiguous. PyTorch creates such a gradient if the leaf is contiguous or has gaps.
     """
@@ -313,7 +313,7 @@ def stacked(dim: int) -> Rule:
         joined = result.reshape(*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 2 :])
         joined = images(joined, operands)
         strides = view_strides(joined, shape)
-        assert strides is not None, "to divide a dimension needs no copy"
+        assert strides is not None, "dividing a dimension needs no copy"
         return restrided(joined, shape, strides)
 
     return lay_out

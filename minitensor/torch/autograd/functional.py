@@ -92,7 +92,8 @@ def _need_curvature(first: Tensors) -> None:
 
 
 def _gradients(outputs: Any, inputs: Tensors, seeds: Any, create_graph: bool) -> Tensors:
-    """Multiply each output by its tensor in ``seeds`` (None: by 1), and return the gradients of the sum by ``inputs``.
+    """Multiply each output by its tensor in ``seeds`` (None means 1), and add the products. Return the gradients of the
+    sum with respect to ``inputs``.
 
     An input on which no output depends gets zeros.
     """
@@ -118,8 +119,8 @@ def _results(results: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
 def _vector(v: Any, like: Tensors, what: str) -> Tensors:
     """Return ``v``, the vector of a product, as a tuple of tensors with the shapes of the tensors in ``like``.
 
-    If ``like`` is a single tensor of one element, ``v`` may be None, which means 1. ``what`` says in an error message
-    which tensors these are.
+    If ``like`` is a single tensor of one element, ``v`` may be None, which means 1. ``what`` is the part of an error
+    message that names the tensors in ``like``.
 
     Raises:
         RuntimeError: if ``v`` has another number of tensors, or a tensor of another shape.

@@ -74,8 +74,8 @@ def backward(
         grad_tensors: the gradients to start with; by default 1 for a tensor of one element.
         retain_graph: keep the saved tensors, so that backward can run again.
         create_graph: must be False; ``torch.autograd.grad`` records gradients.
-        inputs: the only tensors whose ``grad`` is changed, leaves or not. Backward does not visit nodes that do not
-            lead to them, and frees nothing there. By default all leaves.
+        inputs: the only tensors whose ``grad`` is changed, leaves or not. Backward visits only nodes that lead to
+            them, and frees nothing in the others. By default all leaves.
 
     Raises:
         RuntimeError: if a saved tensor was overwritten or freed, or there is nothing to differentiate. No gradient has
@@ -137,8 +137,8 @@ def backward_of_one(
         gradient: the gradient to start with; by default 1 if the tensor has one element.
         retain_graph: keep the saved tensors, so that backward can run again.
         create_graph: must be False; ``torch.autograd.grad`` records gradients.
-        inputs: the only tensors whose ``grad`` is changed, leaves or not. Backward does not visit nodes that do not
-            lead to them, and frees nothing there. By default all leaves.
+        inputs: the only tensors whose ``grad`` is changed, leaves or not. Backward visits only nodes that lead to
+            them, and frees nothing in the others. By default all leaves.
 
     Raises:
         RuntimeError: if a saved tensor was overwritten or freed. No gradient has changed then.
@@ -163,7 +163,7 @@ def grad(
     *,
     no_grad_vars: Any = None,
 ) -> tuple[Tensor | None, ...]:
-    """Return the gradients of ``outputs`` by ``inputs`` (leaves or not), without changing any ``grad``.
+    """Return the gradients of ``outputs`` with respect to ``inputs`` (leaves or not), without changing any ``grad``.
 
     Args:
         no_grad_vars: tensors through which no gradient flows. Only Paddle has this argument.

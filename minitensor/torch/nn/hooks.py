@@ -63,7 +63,7 @@ class Hooked:
             prepend: True to call the hook before those that are already registered.
             with_kwargs: True to call ``hook(module, args, kwargs, output)``, with the arguments given by name.
             always_call: True to call the hook even if another hook or ``forward`` raises an error. The output is None
-                if ``forward`` returned none. If the hook raises a second error, that error becomes a warning.
+                if ``forward`` has not returned. If the hook raises a second error, that error becomes a warning.
         """
         op = "register_forward_hook()"
         by_name, always = checks.flag(op, "with_kwargs", with_kwargs), checks.flag(op, "always_call", always_call)
@@ -96,7 +96,7 @@ class Hooked:
         ``grad_output`` contains the gradient of each output tensor. ``grad_input`` contains the gradient of each
         positional argument, or None if the argument does not require grad. If the hook returns something other than
         None, that replaces ``grad_input``. With several inputs, only the gradient that backward computes last can be
-        replaced; a hook that replaces another one raises RuntimeError.
+        replaced; a hook that replaces another gradient raises RuntimeError.
 
         Args:
             prepend: True to call the hook before those that are already registered.

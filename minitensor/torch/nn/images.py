@@ -162,7 +162,7 @@ class LayerNorm(Module):
     """Normalize each example to mean 0 and variance 1 over its last dimensions: see ``functional.layer_norm``.
 
     Args:
-        normalized_shape: the lengths of the dimensions to normalize over, the last ones of the input; an integer for
+        normalized_shape: the lengths of the last dimensions of the input, over which it is normalized; an integer means
             the last one only. ``weight`` and ``bias`` have this shape.
 
     Raises:

@@ -18,7 +18,7 @@ _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return the factor for the standard deviation of the weights of a layer that a nonlinearity follows.
+    """Return the factor for the standard deviation of a layer's weights if ``nonlinearity`` follows the layer.
 
     The factor compensates for the variance that is lost in the nonlinearity.
 

@@ -202,7 +202,7 @@ def nll_loss(
     reduce: None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of minus the log-probability of the target class.
+    """Return the mean negative log-probability of the target class.
 
     Args:
         input: the log-probability of each class, for each example: shape [rows, classes], [classes], or [rows, classes,
@@ -233,7 +233,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Return the mean of minus the log-probability that softmax gives the target class.
+    """Apply softmax, and return the mean negative log-probability of the target class.
 
     Args:
         input: the logits, of shape [rows, classes], [classes], or [rows, classes, ...].
@@ -281,7 +281,7 @@ def binary_cross_entropy(
     reduce: None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of minus the log-probability of ``target``. ``input`` is the probability that the target is 1.
+    """Return the mean negative log-probability of ``target``. ``input`` is the probability that the target is 1.
 
     A logarithm below -100 is replaced by -100.
 
@@ -319,8 +319,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the mean of minus the log-probability of ``target``. ``sigmoid(input)`` is the probability that the target
-    is 1.
+    """Return the mean negative log-probability of ``target``. ``sigmoid(input)`` is the probability that it is 1.
 
     The computation does not overflow.
 

@@ -248,7 +248,7 @@ class Module(Hooked):
             drop_gradient(parameter, set_to_none)
 
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Any]:
-        """Return parameters and persistent buffers by name, as detached tensors on the same memory.
+        """Return a dict of parameters and persistent buffers, keyed by name, as detached tensors on the same memory.
 
         With ``keep_vars``, return the tensors themselves. A tensor with two names is listed twice.
         """

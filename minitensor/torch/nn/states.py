@@ -13,7 +13,8 @@ from minitensor.torch.nn.parts import IncompatibleKeys
 
 
 def _registered(module: Any, prefix: str) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield the full name of each parameter and persistent buffer, and the dict and the key where it is registered.
+    """For each parameter and persistent buffer, yield its full name, and the dict and the key under which it is
+    registered.
 
     The parameters and buffers of inner layers are included.
     """
@@ -27,7 +28,7 @@ def _registered(module: Any, prefix: str) -> Iterator[tuple[str, dict[str, Any],
 
 
 def state_of(module: Any, prefix: str, keep_vars: bool) -> OrderedDict[str, Any]:
-    """Return parameters and persistent buffers by name, detached unless ``keep_vars`` is true."""
+    """Return parameters and persistent buffers, keyed by name, and detached unless ``keep_vars`` is true."""
     return OrderedDict(
         (full, home[name] if keep_vars else home[name].detach()) for full, home, name in _registered(module, prefix)
     )

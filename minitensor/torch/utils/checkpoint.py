@@ -94,7 +94,7 @@ class _Repeatable(Repeatable):
         return as_torch(x.detach()).requires_grad_(wants)
 
     def back(self, outputs: list[Any], inputs: list[Any], grads: list[Any], recorded: bool, ends: list[Any]) -> Any:
-        """Return the gradients of ``outputs``, weighted with ``grads``, for ``inputs``. Stop at ``ends``."""
+        """Return the gradients of ``outputs``, weighted by ``grads``, with respect to ``inputs``. Stop at ``ends``."""
         return grad(outputs, inputs, grads, recorded, recorded, allow_unused=True, no_grad_vars=ends)
 
     def random_state(self) -> Any:

@@ -110,7 +110,7 @@ def test_backward_refuses_a_parameter_whose_dtype_changed_after_the_forward():
     layer = torch.nn.Linear(2, 1)
     loss = layer(torch.ones(1, 2)).sum()
     layer.double()
-    with pytest.raises(RuntimeError, match=r"has been set to a\s+tensor of another shape or dtype since"):
+    with pytest.raises(RuntimeError, match="has been set to a tensor of another shape or dtype"):
         loss.backward()
     assert layer.weight.grad is None and layer.bias.grad is None
 
