@@ -32,8 +32,8 @@ sys.path.insert(0, str(ROOT))
 from book_kit.tables import texts as data  # noqa: E402
 from memory_stage.messages.catalogues import LOCALES, digest_of  # noqa: E402
 
-#: Functions that mark a message in Python, as Babel expects them: None if the text is the first argument. Otherwise
-#: numbers are the positions of the texts, and a pair with "c" has the position of the context.
+#: Maps each function that marks a message in Python to the positions of the texts among its arguments, as Babel expects
+#: them. None means the first argument. A pair with "c" has the position of the context.
 CALLS = {"message": None, "plural": (1, 2), "in_context": ((1, "c"), 2)}
 
 LITERAL = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""

@@ -101,9 +101,9 @@ def record(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _append_output(done: RecordedRun, printed: str) -> None:
-    """Add the output after the last recorded step to the note that the recording ends there.
+    """Add the output after the last recorded step to the note about the end of the recording.
 
-    A notebook would show that output under the cell.
+    A notebook would show this output under the cell.
     """
     if printed and done.variant["truncated"]:
         why = next(each.text for each in done.texts if each.key == "truncated")

@@ -87,7 +87,7 @@ _ORIGINALS = [(owner, dict(vars(owner))) for owner in (*_OWNERS, minitensor.Tens
 def _restore_names() -> None:
     """Restore the attributes of modules and classes that a program has set or deleted."""
     for owner, originals in _ORIGINALS:
-        now = vars(owner)  # the default of `get` below is `_ORIGINALS`, because it is the value of no attribute
+        now = vars(owner)  # the default of `get` below is `_ORIGINALS`, because no attribute has this value
         for name in [name for name, value in originals.items() if now.get(name, _ORIGINALS) is not value]:
             setattr(owner, name, originals[name])
 

@@ -45,7 +45,7 @@ HOW = (
 
 
 def programs_of(cell: str, policies: Sequence[str]) -> dict[str, str]:
-    """Return the programs of a cell, by their labels and in their order.
+    """Return a dict that maps the label of each variant of a cell to its program, in their order.
 
     Raises:
         UsageError: if the cell has fewer than two variants, a variant has no code, ``policies`` has fewer than two

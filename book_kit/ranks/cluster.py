@@ -193,9 +193,9 @@ class _Ends:
     def first_of(self, ranks: list[int]) -> list[int]:
         """Return a list with the rank of ``ranks`` that ended first. If the order is unknown, return all that ended.
 
-        The list is empty if none has ended. mpiexec may kill the other ranks as soon as one has ended. A process that
-        is being killed is a zombie before the operating system reports its end, if its first thread ends before the
-        others. Therefore only reports count.
+        The list is empty if none has ended. Only reports of the operating system count, because mpiexec may kill the
+        other ranks as soon as one has ended: if the first thread of a killed process ends before its other threads, the
+        process is already a zombie, but its end has not been reported.
         """
         if self._queue is not None:
             self._order += [self._ranks[descriptor] for descriptor, _ in self._queue.poll(0)]
@@ -214,7 +214,7 @@ class _Ends:
 
 
 def _first_lost(calls: list[Any], ends: _Ends) -> list[int]:
-    """Return a list with the rank that ended first of those without an answer; if none ended, all ranks that failed."""
+    """Of the ranks without an answer, return a list with the first that ended; if none ended, all that failed."""
     answered = [each.ready() and each.successful() for each in calls]
     failed = [rank for rank, each in enumerate(calls) if each.ready() and not answered[rank]]
     return ends.first_of([rank for rank, has in enumerate(answered) if not has]) or failed

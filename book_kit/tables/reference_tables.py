@@ -200,7 +200,7 @@ def keeps(name: str) -> tuple[str, ...]:
 
 
 def _when(name: str) -> str:
-    """Return a text: how many copies stay allocated if another operand also requires a gradient, and its name.
+    """Return a text about the other operands whose gradients need more copies: their names, and the number of copies.
 
     The text is "" if that number is the same as when only the overwritten operand requires a gradient.
     """

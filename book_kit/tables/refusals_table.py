@@ -18,10 +18,10 @@ from memory_stage.explanation.minitensor.pytorch_refusals import SAVES
 from memory_stage.messages import message, then
 from minitensor import torch
 
-#: The beginning of questions of the record about a write that reads a part of the memory that it overwrites.
+#: The recorded questions about writes that read a part of the memory that they overwrite begin with this text.
 OVERLAPS = "a part of itself: "
 PRINTED = "; print(x)"
-#: The beginning of questions of the record about a write that overwrites a tensor that requires a gradient.
+#: The recorded questions about writes to a tensor that requires a gradient begin with this text.
 IN_PLACE = "in place on what requires a gradient: "
 BACKWARD = "; x.sum().backward(); print(w.grad)"
 #: Maps a part of PyTorch's error to the origin of the tensor. PyTorch refuses the write because of this origin.
@@ -37,7 +37,7 @@ ITSELF = ("x *= x", "x /= x", "x **= x", "x.mul_(x.detach())")
 
 
 def recorded(facts: Path) -> dict[str, dict[str, Any]]:
-    """Return PyTorch's recorded answers, by their questions."""
+    """Return a dict that maps each recorded question to PyTorch's answer."""
     versions = json.loads((facts / "learners.json").read_text(encoding="utf-8"))
     found: dict[str, dict[str, Any]] = next(each["answers"] for each in versions.values() if each["library"] == "torch")
     return found

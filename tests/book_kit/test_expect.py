@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def run(shell, capsys):
-    """Return a function that runs a cell and returns three values: if the cell passed, its error, and its output."""
+    """Return a function that runs a cell and returns three values: True if it passed, its error, and its output."""
 
     def run(cell: str):
         result = shell.run_cell(cell, store_history=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def run(shell, capsys, monkeypatch):
-    """Return a function that runs a cell and returns if it passed, its error, its output, and the displayed reports."""
+    """Return a function that runs a cell. It returns True if the cell passed, its error, its output and its reports."""
     shown: list[Report] = []
     monkeypatch.setattr("memory_stage.integrations.explain_magic.display", shown.append)
     shell.user_ns["mt"] = mt
