@@ -117,7 +117,10 @@ class Reader:
                 yield from self.statements(part)
 
     def run(self, function: ast.FunctionDef) -> tuple[list[int], bool, bool]:
-        """Return the lines of early reads, True if the page may change after the end, and True if the function waits."""
+        """Return the lines of early reads, and True or False for two questions.
+
+        May the page still change after the end? Has the function waited?
+        """
         found: list[int] = []
         is_moving = has_waited = False
         early: set[str] = set()  # variables with values that were read while the page may have moved
