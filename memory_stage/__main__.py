@@ -42,8 +42,8 @@ if has_minitensor():
 _STEPS = f"record at most N steps, by default {LIMIT}; or the statements FROM to TO of the run, counted as they run"
 _LINE = "record from the first time that this line of the program runs; with --steps FROM:TO, show this line first"
 _ITERATION = """\
-record this iteration of the innermost loop around --line, counted from 1 over the whole run; without --line, of the
-loop that reaches it first
+record this iteration of the innermost loop around --line, counted from 1 over the whole run; without --line, of
+the first loop that reaches this iteration
 """
 
 

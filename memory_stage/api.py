@@ -56,7 +56,7 @@ DEPTHS = ("memory", "tensors", "history")
 
 _last: dict[str, Any] | None = None  # the data of the latest stage, for ``save``
 
-_depth: str | None = None  # the depth of stages for which the caller gives none; :func:`set_depth` sets it
+_depth: str | None = None  # the depth of stages made without an argument ``depth``; set by :func:`set_depth`
 
 
 class Stage:
@@ -298,8 +298,8 @@ def record(
         policy: the in-place policy during the run; by default the current one.
         steps: the largest number of steps to record. After that the program continues unrecorded.
         key: the step, counted from 1, that the stage shows first and in print. By default it is the first step in
-            which an error is raised, or a write makes a saved tensor stale or changes another name's values; otherwise
-            the last write.
+            which an error is raised or a write makes a saved tensor stale or changes the values of another name;
+            without such a step, the last write.
         depth: how much the picture shows at first: ``"memory"``, ``"tensors"`` or ``"history"``; by default the depth
             that :func:`set_depth` has set, or everything.
         language: the language of the sentences and of the words around the picture, ``"en"`` or ``"zh"``; by default
@@ -371,8 +371,8 @@ def compare(
         namespace: global names that every program gets in addition to ``mt``.
         ignore, steps: as in :func:`record`, for each program.
         depth, language: as in :func:`record`.
-        key: the label of the variant to open and its step, counted from 1; or only a step, of the variant that is
-            opened by default: the first variant whose key step (see :func:`record`) has the highest rank.
+        key: the label of the variant to open and its step, counted from 1; or only a step of the variant that is opened
+            by default, which is the first one whose key step (see :func:`record`) has the highest rank.
 
     Raises:
         SyntaxError: if a program cannot be compiled.

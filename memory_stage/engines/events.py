@@ -1,9 +1,9 @@
 """Events that an engine emits to the recorder.
 
-An engine emits each event immediately, in the thread that caused it; only PyTorch's nodes on a GPU are reported at the
-end of backward. ``op`` is the name by which users call the
-operation (``add_``). A call that the program makes is one operation. A gradient has these members of a numpy
-array: ``shape``, ``ndim``, ``size``, indices, ``item()`` and ``tolist()``.
+An engine emits each event immediately, in the thread that caused it, except for PyTorch's nodes on a GPU, which it
+reports at the end of backward. ``op`` is the name by which users call the operation (``add_``). A call that the program
+makes is one operation. A gradient has these members of a numpy array: ``shape``, ``ndim``, ``size``, indices,
+``item()`` and ``tolist()``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Alloc(NamedTuple):
 
 
 class Free(NamedTuple):
-    """A storage is about to be freed. ``Engine.freed`` returns the bytes that its meter has subtracted by then.
+    """A storage is about to be freed. ``Engine.freed`` returns its bytes that the meter has already subtracted.
 
     While the recorder handles this event, it calls only ``Engine.key``, ``Engine.freed`` and ``Engine.freed_on_gpu``
     with the storage.
@@ -90,7 +90,7 @@ class Overwrite(NamedTuple):
 
     Attributes:
         savers: pairs of a node and the position of the overwritten tensor among those that the node saved.
-        patch: the preserved bytes, a :class:`~memory_stage.engines.protocol.PreservedBytes`; None without a copy.
+        patch: a :class:`~memory_stage.engines.protocol.PreservedBytes`; None if no bytes were copied.
     """
 
     storage: Storage
@@ -199,7 +199,7 @@ class LeafGradient(NamedTuple):
 
 
 class FlightChange(NamedTuple):
-    """The total size of gradients that backward has computed and not yet passed on has changed by ``nbytes``.
+    """Backward has computed or passed on gradients. ``nbytes`` is the change in the size of those not passed on yet.
 
     An engine that cannot observe these gradients does not emit this event.
     """

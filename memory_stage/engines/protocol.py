@@ -318,7 +318,7 @@ class Engine(Protocol):
         """Return the bytes that the host's meter has subtracted for a storage. Called while ``Free`` is handled."""
 
     def freed_on_gpu(self, storage: Storage) -> tuple[GpuMeter, int] | None:
-        """Return the GPU's meter and the bytes that this subtracts; None on the host. Called like ``freed``."""
+        """Return the GPU's meter and the bytes that it subtracts; None on the host. Called when ``freed`` is."""
 
     def numbers(self, storage: Storage, cells: Iterable[int]) -> list[Any]:
         """Return the values of the given cells as Python numbers."""
@@ -385,7 +385,7 @@ class Engine(Protocol):
         """Call ``notify`` with each storage that becomes shared; the returned function unsubscribes."""
 
     def storage_behind(self, array: np.ndarray) -> Storage | None:
-        """Return the shared storage that an array is a view of; None without one, or if their cells differ in size."""
+        """Return the shared storage that an array is a view of; None without one, or if the itemsizes differ."""
 
     def storage_view_of_array(self, storage: Storage, array: np.ndarray) -> StorageView:
         """Describe how the array uses the storage."""

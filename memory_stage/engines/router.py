@@ -264,7 +264,7 @@ class Router:
         return package in ("memory_stage", "numpy") or any(engine.is_library_frame(frame) for engine in self.engines)
 
     def elements(self, gradient: Any) -> np.ndarray:
-        """Return a gradient as a numpy array. Only minitensor's gradients are not numpy arrays already."""
+        """Return a gradient as a numpy array. Only gradients of minitensor have to be converted."""
         return gradient if isinstance(gradient, np.ndarray) else self.engines[0].elements(gradient)
 
     def when_shared(self, notify: Callable[[Storage], None]) -> Callable[[], None]:

@@ -1,4 +1,4 @@
-"""Sentences for the steps of backward. ``sentences.py`` has the rules for all sentences."""
+"""Sentences for the steps of backward."""
 
 from __future__ import annotations
 

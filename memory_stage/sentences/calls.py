@@ -1,7 +1,4 @@
-"""Sentences about calls of recorded functions, and about functions that return or yield.
-
-``sentences.py`` has the rules for all sentences.
-"""
+"""Sentences about calls of recorded functions, and about functions that return or yield."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Sentences that only frameworks need: about state that cannot be read, separate histories, and unversioned writes.
-
-``sentences.py`` has the rules for all sentences.
-"""
+"""Sentences that only frameworks need: about state that cannot be read, separate histories, and unversioned writes."""
 
 from __future__ import annotations
 

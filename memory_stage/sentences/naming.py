@@ -1,7 +1,4 @@
-"""Sentences about names that are bound, moved and deleted, and about freed storages.
-
-``sentences.py`` has the rules for all sentences.
-"""
+"""Sentences about names that are bound, moved and deleted, and about freed storages."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Sentences about errors: the operation that failed, and the reason.
-
-``sentences.py`` has the rules for all sentences.
-"""
+"""Sentences about errors: the operation that failed, and the reason."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Sentences about the result of one operation: a tensor on a new or an existing storage, or a changed layout.
 
-``sharing`` describes a tensor that moves to another storage, and ``writes`` a write. ``sentences.py`` has the rules for
-all sentences.
+``sharing`` describes a tensor that moves to another storage, and ``writes`` a write.
 """
 
 from __future__ import annotations

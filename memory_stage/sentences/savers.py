@@ -1,4 +1,4 @@
-"""Sentences about saved tensors whose cells a write covers. ``sentences.py`` has the rules for all sentences.
+"""Sentences about saved tensors whose cells a write covers.
 
 Most functions return a tuple of equivalent texts, the longest first, of which a sentence uses the first that fits.
 """

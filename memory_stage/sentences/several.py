@@ -1,7 +1,4 @@
-"""Sentences about several operations in one line, and a clause about each of them.
-
-``sentences.py`` has the rules for all sentences.
-"""
+"""Sentences about several operations in one line, and a clause about each of them."""
 
 from __future__ import annotations
 

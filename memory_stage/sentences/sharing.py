@@ -1,7 +1,4 @@
-"""Sentences about memory shared with other libraries or threads, and about tensors that change storage.
-
-``sentences.py`` has the rules for all sentences.
-"""
+"""Sentences about memory shared with other libraries or threads, and about tensors that change storage."""
 
 from __future__ import annotations
 

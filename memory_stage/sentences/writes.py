@@ -1,7 +1,4 @@
-"""Sentences about writes: the written cells, the saved bytes, and other names for the cells.
-
-``sentences.py`` has the rules for all sentences.
-"""
+"""Sentences about writes: the written cells, the saved bytes, and other names for the cells."""
 
 from __future__ import annotations
 

@@ -228,7 +228,10 @@ class PaddleBackward:
             self._emit_stale(error)
 
     def _emit_stale(self, error: BaseException) -> None:
-        """Emit the error at the node that raised it: the first pending one whose saved tensors have other versions."""
+        """Emit the error at the node that raised it.
+
+        It is the first pending node that saved a tensor whose version has changed.
+        """
         passed = set(self._passed)
         for address in self._order:
             node = self._entries[address]

@@ -242,7 +242,7 @@ class PaddleEngine(FrameworkEngine):
     # ----- shared memory -----
 
     def shared_storages(self) -> list[PaddleStorage]:
-        """Return the storages that DLPack shares with numpy or another library, unlike ``numpy()``, which copies."""
+        """Return the storages that DLPack shares with numpy or another library. ``numpy()`` copies instead."""
         return [storage for storage in list(self.state.storages.values()) if storage.is_shared]
 
     def when_shared(self, notify: Callable[[PaddleStorage], None]) -> Callable[[], None]:
@@ -267,7 +267,7 @@ class PaddleEngine(FrameworkEngine):
         return isinstance(value, self.paddle.Tensor) and tensor_access.is_drawable(value)
 
     def _real(self, x: Any) -> Any:
-        """Return the tensor itself for a tensor or for the handle of a gradient; None if the gradient was freed."""
+        """Return ``x``, or the gradient if ``x`` is its handle; None if the gradient was freed."""
         return x.tensor() if isinstance(x, GradientHandle) else x
 
     def _runner(self, method: str) -> Callable[..., Any]:

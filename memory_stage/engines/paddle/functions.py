@@ -28,7 +28,7 @@ class AppliedFunction:
     """A running call of ``apply``.
 
     Attributes:
-        nodes: the addresses of the nodes of its inputs, and of its results once these nodes have entries.
+        nodes: the addresses of the inputs' nodes; those of the results' nodes are added once these have entries.
         not_in_place: True if the function called ``mark_not_inplace``.
         saved: the tensors that the function saved, each with its layout and version at that time.
     """

@@ -26,7 +26,7 @@ MOST_COPIED = 1 << 12
 
 
 def describe_ignored_answer(operation: str) -> Text:
-    """Return a sentence about a hook on a custom function's result: Paddle 2.6.2 and 3.3.1 ignore its gradient."""
+    """Return a sentence: Paddle 2.6.2 and 3.3.1 ignore the gradient from a hook on a custom function's result."""
     return message(
         "A hook returns another gradient for the result of `{operation}`. Paddle calls such a hook and ignores the "
         "gradient that it returns.",
@@ -71,7 +71,7 @@ def numbers(gradient: Any) -> np.ndarray | None:
 
 
 def before_and_after(before: np.ndarray, gradient: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of a gradient before and after a hook. Without a copy from before, both are the later ones."""
+    """Return the numbers of a gradient before and after a hook; without an earlier copy, both are the later ones."""
     after = tensor_access.copied(gradient)
     return (before, after) if before.shape == after.shape else (after, after)
 

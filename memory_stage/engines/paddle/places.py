@@ -34,7 +34,7 @@ def cells_of(layout: CellLayout) -> np.ndarray:
 
 
 def indexed(layout: CellLayout, index: Any, is_tensor: Callable[[Any], bool]) -> CellLayout | np.ndarray:
-    """Return the sorted cells that an index selects; the layout if it is large or numpy does not accept the index."""
+    """Return the sorted cells that an index selects; ``layout`` if it is large or numpy refuses the index."""
     if int(np.prod(layout.shape)) > MOST_INDEXED:
         return layout
     parts = index if isinstance(index, tuple) else (index,)

@@ -48,7 +48,7 @@ class ShadowState:
         records: a record for each tensor, by the id of the tensor.
         storages: the entries of storages, by address.
         nodes: the entries of nodes, by address.
-        counters: the separate version counters on a storage, by that storage.
+        counters: maps a storage to the separate version counters on it.
         registered: the bytes of all registered storages.
         others: the bytes of unregistered storages: the smallest difference between Paddle's meter and ``registered``
             since a subscription was opened.
@@ -251,7 +251,7 @@ class ShadowState:
                 yield x
 
     def gradient(self, x: Any) -> GradientHandle | None:
-        """Return the handle of ``x.grad``, the same while the gradient's storage lives; None without a gradient."""
+        """Return the handle of ``x.grad``, or None. It is the same handle while the gradient's storage lives."""
         record = self.records.get(id(x))
         if record is None or record.ref() is not x:
             record = self.record(x)
@@ -283,7 +283,7 @@ class ShadowState:
         return added[-1]
 
     def add_node(self, fn: Any, name: str = "", parents: Sequence[GradNode | None] | None = None) -> GradNode:
-        """Add an entry for a node whose parents have entries; with ``parents``, for all nodes from ``fn`` to these."""
+        """Add an entry for ``fn``, whose parents have entries; or one for all nodes from ``fn`` to ``parents``."""
         frame = program_frame(sys._getframe(1))
         called = fn.name()
         role = Role.LEAF if called == LEAF else Role.OPERATION
@@ -302,7 +302,7 @@ class ShadowState:
         return found
 
     def _without_entry(self, fn: Any) -> list[Any]:
-        """Return ``fn`` and its ancestors without entry, parents first; in a loop, because graphs can be deep."""
+        """Return ``fn`` and its ancestors without entries, parents first. A loop is used: graphs can be deep."""
         order: list[Any] = []
         done: set[int] = set()
         todo = [fn]

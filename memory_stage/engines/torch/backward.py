@@ -31,7 +31,7 @@ _STALE = "modified by an inplace operation"
 
 
 class _Part:
-    """A call of the forward pass whose nodes, one or several, backward has begun to run."""
+    """A call of the forward pass. Backward has begun to run its node or nodes."""
 
     def __init__(self, pending: int, gradient: np.ndarray) -> None:
         self.pending, self.gradient = pending, gradient  # the number of its nodes that have not run

@@ -1,10 +1,10 @@
 """Answer the questions of :mod:`memory_stage.engines.protocol` for tensors of PyTorch.
 
-* ``memory`` contains the storages and their bytes; ``cuda`` the meters of GPUs.
+* ``memory`` contains the storages and their bytes, and ``cuda`` contains the meters of GPUs.
 * ``registry`` contains the storages and tensors of a program, and their version counters.
 * ``node_tags`` and ``nodes`` read autograd's graph and its saved tensors; ``meta_probe`` finds those that torch hides.
-* ``calls`` classifies torch's functions; ``function_mode`` observes the program's calls, and ``backward`` the nodes.
-* ``node_hooks`` has the recorder's hooks, ``user_hooks`` the program's; ``monkeypatches`` patches functions of torch.
+* ``calls`` classifies torch's functions, ``function_mode`` observes calls of them, and ``backward`` observes the nodes.
+* ``node_hooks`` has the recorder's hooks, ``user_hooks`` those of the program. ``monkeypatches`` patches torch.
 
 These modules are imported only after the program has imported torch.
 """
@@ -207,7 +207,7 @@ class TorchEngine(FrameworkEngine):
 
     @_mute
     def gradient(self, x: torch.Tensor) -> torch.Tensor | None:
-        """Return a leaf's gradient, once its event was emitted, or a retained one. Torch would warn about others."""
+        """Return the gradient of a leaf (once its event was emitted), or a retained one. Torch warns about others."""
         if not x.requires_grad or not (self._nodes.fn_of(x) is None or x.retains_grad):
             return None
         gradient = x.grad

@@ -339,7 +339,7 @@ def stamp_of(x: torch.Tensor) -> tuple[Any, ...]:
 
 
 def bits_of(x: torch.Tensor) -> np.ndarray | None:
-    """Return a copy of a tensor's elements (only the first of a large tensor); None on a GPU or without elements."""
+    """Return a copy of a tensor's elements (of a large tensor, only the first); None on a GPU or without elements."""
     if x.device.type != "cpu" or not x.numel():
         return None
     elements = elements_of(x.detach())

@@ -237,7 +237,7 @@ def elements_of(x: torch.Tensor) -> np.ndarray:
     flat = as_numbers(at_address(x.data_ptr(), reach, size), x.dtype)
     strides = [stride * flat.itemsize for stride in x.stride()]
     elements = np.lib.stride_tricks.as_strided(flat, shape, strides, writeable=False)
-    if x.is_neg():  # torch negates such a tensor when it is read, as the imaginary part of a conjugate
+    if x.is_neg():  # torch negates such a tensor only when it is read, for example the imaginary part of a conjugate
         return -elements
     return elements.conj() if x.is_conj() else elements
 

@@ -26,7 +26,7 @@ class ProbeResult(NamedTuple):
 
     Attributes:
         what: its name in the backward rule.
-        operand: its number among the tensors after the target, :data:`OWN`, or :data:`BEFORE`.
+        operand: its number among the tensors that follow the target; or :data:`OWN` or :data:`BEFORE`.
     """
 
     what: str
@@ -91,7 +91,7 @@ def _probe(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[P
 
 
 def _without_memory(value: Any, stand_ins: dict[int, torch.Tensor], depth: int = 3) -> Any:
-    """Return an argument in which each tensor is replaced by one without memory, always by the same one."""
+    """Return an argument with a stand-in without memory for each tensor, always the same one for one tensor."""
     if isinstance(value, torch.Tensor):
         if id(value) not in stand_ins:
             bare = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")

@@ -127,7 +127,7 @@ class Nodes:
             self._tag([node], "", place)
 
     def new_in(self, fn: Any) -> list[Any]:
-        """Return the nodes that a call has just created, ``fn`` and ancestors without a tag; [] if too many."""
+        """Return the nodes that a call has just created: ``fn`` and its untagged ancestors; [] if too many."""
         fresh: list[Any] = []
         todo, seen = [fn], {fn}
         while todo:
@@ -229,7 +229,7 @@ class Nodes:
             self._add_entry(tag, Entry(what, counter, layout, version, is_compared=False))
 
     def _counter_of(self, data: torch.Tensor, memory: Memory, version: int) -> VersionCounter:
-        """Return the counter of ``data`` or of a registered tensor with its storage and version, or else ``memory``."""
+        """Return the counter of ``data``, of a registered tensor at its address and version, or else ``memory``."""
         if self._registry.is_registered(data):
             return self._registry.current_counter(data)
         if (alias := self._registry.counter_of(data)) is not None:

@@ -1,7 +1,7 @@
 """Register a program's tensors, their storages, and their version counters.
 
-Python cannot ask torch which tensors share a version counter. It is assumed that those on one storage do, except
-``x.data``, a tensor that got another storage (``set_``, ``x.data = y``), and tensors whose versions differ.
+Python cannot ask torch which tensors share a version counter. This module assumes that all tensors on a storage do,
+except ``x.data``, a tensor that got another storage (``set_``, ``x.data = y``), and tensors whose versions differ.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Registry:
         emit: called with the events of created and freed storages; None while no subscription is open.
         allocated: the host bytes of gradients in flight, and of storages created during the recording and not freed.
         backwards: the number of running backward passes.
-        awaited: the id of the gradient before backward (0 for none), by the id of each leaf that is not reached yet.
+        awaited: maps the id of each leaf not yet reached by backward to the id of its old gradient, or to 0.
         when_shared: the functions to call with each storage that becomes shared with another library.
     """
 
@@ -95,7 +95,7 @@ class Registry:
         return memory
 
     def _alias(self, x: torch.Tensor) -> Memory | None:
-        """Return the registered storage whose memory ``x`` uses as a second storage; None if there is none.
+        """Return the registered storage whose memory ``x`` uses through a second one; None if there is none.
 
         Torch makes a second storage if it imports memory that it has exported to another library.
         """

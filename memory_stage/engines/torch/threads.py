@@ -1,4 +1,4 @@
-"""Report when another thread of the program computes with tensors, because it is not recorded.
+"""Report that another thread of the program computes with tensors, because only one thread is recorded.
 
 A mode of torch observes one thread. Each new thread, and each task of an existing pool, gets a mode that reports the
 first operation and is then removed from the stack. Threads of torch's data loaders and of this package get no mode, and
