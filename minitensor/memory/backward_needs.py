@@ -118,7 +118,7 @@ def _reasons(
     elif own:
         found.append(Reason("The input is overwritten, and the gradient of {names} needs it.", (("names", own),)))
     elif marks and any(row.target in row.needs(x) for x in asked):
-        found.append(Reason("The input is overwritten, and only what is true or false of each element is needed."))
+        found.append(Reason("The input is overwritten, and only a true-or-false value of each element is needed."))
     elif unasked:
         rule = row.rules_in_place[unasked[0]]
         values = (("operand", (unasked[0],)), ("rule", (rule,)))

@@ -193,7 +193,7 @@ def _with_inner(code: CodeType) -> Iterator[CodeType]:
 
 
 def _source(code: CodeType) -> dict[int, ProfileRow]:
-    """Return a row for each line of the function's source text, by line number; {} if there is no source."""
+    """Return a row for each line of the function's source text, keyed by line number; {} if there is no source."""
     try:
         lines, first = inspect.getsourcelines(code)
     except (OSError, TypeError, SyntaxError):

@@ -216,6 +216,6 @@ class Dropout2D(Layer):
         return f"p={self.p}, data_format={self.data_format}"
 
 
-#: The activations and losses, by name.
+#: The activations and losses, keyed by name.
 DECLARED = classes(PADDLE, __name__, Layer, Tensor, F)
 globals().update(DECLARED)

@@ -125,7 +125,7 @@ def inner(x: Tensor, y: Tensor) -> Tensor:
 
 
 def cdist(x: Tensor, y: Tensor, p: float = 2.0, name: str | None = None) -> Tensor:
-    """Return the p-norm of the difference of every row of ``x`` and every row of ``y``. Where the norm is 0, its
+    """Return the p-norm of the difference between every row of ``x`` and every row of ``y``. Where the norm is 0, its
     gradient is 0. The result has shape [..., n, m].
 
     Args:
@@ -354,7 +354,7 @@ def rank(input: Tensor) -> Tensor:
     return Tensor._made(np.array(input.ndim, np.int32), "rank", (input,))
 
 
-#: The methods that tensors get from this module, by name. They are functions of ``minitensor``, too.
+#: The methods that tensors get from this module, keyed by name. They are functions of ``minitensor``, too.
 METHODS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
@@ -362,7 +362,7 @@ METHODS: dict[str, Callable[..., Any]] = {
         *(isclose, diff, amax, amin, mv, rank),
     )
 }
-#: The functions that the package ``minitensor`` gets from this module, by name.
+#: The functions that the package ``minitensor`` gets from this module, keyed by name.
 FUNCTIONS: dict[str, Callable[..., Any]] = {**METHODS, "einsum": einsum, "meshgrid": meshgrid}
 
 for _name, _function in METHODS.items():

@@ -143,9 +143,9 @@ def tolist(x: Tensor) -> Any:
     return x.tolist()
 
 
-#: The functions that the package ``minitensor`` and the tensors get from this module, by name.
+#: The functions that the package ``minitensor`` and the tensors get from this module, keyed by name.
 METHODS: dict[str, Callable[..., Any]] = {"unique": unique, "nonzero": nonzero, "bincount": bincount}
-#: The functions that the package ``minitensor`` gets from this module, by name.
+#: The functions that the package ``minitensor`` gets from this module, keyed by name.
 FUNCTIONS: dict[str, Callable[..., Any]] = {**METHODS, "tolist": tolist}
 
 for _name, _function in METHODS.items():

@@ -162,7 +162,7 @@ def shares_buffer_with(x: Tensor, other: Tensor) -> bool:
     return x._storage is other._storage
 
 
-#: The functions that the package ``minitensor`` gets from this module, by name.
+#: The functions that the package ``minitensor`` gets from this module, keyed by name.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "all": all_,
     "allclose": allclose,
@@ -173,7 +173,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "is_tensor": is_tensor,
     "numel": numel,
 }
-#: The methods that tensors get from this module, by name.
+#: The methods that tensors get from this module, keyed by name.
 METHODS: dict[str, Callable[..., Any]] = {
     **{name: function for name, function in FUNCTIONS.items() if name != "is_tensor"},
     "dim": dim,

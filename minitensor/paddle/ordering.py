@@ -306,8 +306,7 @@ def _running(name: str, largest: bool) -> Callable[..., tuple[Tensor, Tensor]]:
 
     running.__name__ = running.__qualname__ = name
     running.__doc__ = f"""Return for each element the {"largest" if largest else "smallest"} element up to it along
-    ``axis``, and the position of that one: the last position if several are equal. Without ``axis``, ``x`` is flattened
-    first.
+    ``axis``, and its position: the last one if several are equal. Without ``axis``, ``x`` is flattened first.
 
     Args:
         dtype: that of the positions, int32 or int64.
@@ -348,12 +347,12 @@ def contiguous(x: Tensor) -> Tensor:
     return x if x.is_contiguous() else TABLE["clone"](x)
 
 
-#: The functions that the package ``minitensor`` gets from this module, by name.
+#: The functions that the package ``minitensor`` gets from this module, keyed by name.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (var, std, norm, median, argsort, sort, topk, flip, roll, nansum, nanmean, cummax, cummin, isin)
 }
-#: The methods that tensors get from this module, by name.
+#: The methods that tensors get from this module, keyed by name.
 METHODS: dict[str, Callable[..., Any]] = {**FUNCTIONS, "contiguous": contiguous}
 
 for _name, _function in METHODS.items():

@@ -115,7 +115,7 @@ def add_n(inputs: Tensor | Sequence[Tensor]) -> Tensor:
     return total
 
 
-#: The functions that the package ``minitensor`` and the tensors get from this module, by name.
+#: The functions that the package ``minitensor`` and the tensors get from this module, keyed by name.
 FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in (dot, mm, bmm, add_n)}
 
 for _name, _function in FUNCTIONS.items():

@@ -98,7 +98,7 @@ def _by_name(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 
 # ---------- functions and methods ----------
 
-#: Functions that become both functions of the module ``torch`` and methods of tensors, by name.
+#: Functions that become both functions of the module ``torch`` and methods of tensors, keyed by name.
 _BOTH: dict[str, Callable[..., Any]] = _by_name(
     *(linear_algebra.mm, linear_algebra.matmul, linear_algebra.bmm, linear_algebra.mv, linear_algebra.dot),
     *(linear_algebra.outer, linear_algebra.trace, linear_algebra.diag, linear_algebra.inner),
@@ -158,7 +158,8 @@ _CREATING = (
 #: The names of the modules whose functions do not check that their first argument is a tensor.
 _UNCHECKED = {module.__name__ for module in (views, slicing_joining, sorting, reductions, indexing, pointwise, random)}
 
-#: Further functions of ``torch``, by name: neither rows of the derivative table nor imported one by one in ``torch``.
+#: Further functions of ``torch``, keyed by name. They are neither rows of the derivative table nor imported one by one
+#: in ``torch``.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: with_tensor(each) if each.__module__ in _UNCHECKED else each for name, each in _BOTH.items()},
     **{function.__name__: with_numpy_names(with_out(function)) for function in _JOINING},

@@ -49,7 +49,7 @@ def revived(node: Node, what: str, saved: Saved, *rest: Any) -> BaseTensor:
     return engine_revived(node, what, saved, *rest)
 
 
-#: The functions and values that the generated code uses, by name.
+#: The functions and values that the generated code uses, keyed by name.
 CALLS: dict[str, Any] = {
     **compiling.CALLS,
     **{name: getattr(errors, name) for name in compiling.EXPLAINED},

@@ -205,7 +205,7 @@ Raises:
 """
 
 
-#: The classes ``FloatTensor``, ``LongTensor`` and so on, by name.
+#: The classes ``FloatTensor``, ``LongTensor`` and so on, keyed by name.
 TENSOR_TYPES: dict[str, type] = {
     name: _TensorType(
         name,

@@ -30,7 +30,7 @@ from minitensor.torch.tensor import Tensor, as_torch
 def check_placement(op: str, device: Any, requires_grad: Any, dtype: np.dtype) -> None:
     """Raise the errors that :func:`placed` raises for these arguments.
 
-    Functions that draw random numbers call it first, so that a call that raises such an error draws none.
+    Functions that draw random numbers call this function first, so that a call that raises an error draws no numbers.
     """
     if not isinstance(requires_grad, (bool, np.bool_)):
         raise TypeError(f"{op}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")

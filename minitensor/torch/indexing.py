@@ -121,7 +121,7 @@ def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
 def _basic(x: Tensor, entries: tuple[Any, ...]) -> tuple[tuple[Any, ...], views.View]:
     """Return a basic index in numpy's form, and the operation that PyTorch records last when it applies the index.
 
-    PyTorch does not record a slice that selects everything, unless the index has no other entry.
+    PyTorch records a slice that selects everything only if the index has no other entry.
     """
     op = views.ALIAS
     index: list[Any] = []

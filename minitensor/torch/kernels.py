@@ -254,7 +254,8 @@ def _and_zeros_on_tensors(node: Node, g: Tensor) -> tuple[Tensor, Tensor]:
 _NO_SLOPE = Operation("no_slope", _and_zeros)
 _NO_SLOPE.later = lambda: _and_zeros_on_tensors
 
-#: The functions that derivative rules call, by name: for backward on arrays, and for a recorded backward on tensors.
+#: The functions that derivative rules call, keyed by name: first for backward on arrays, then for a recorded backward
+#: on tensors.
 ON_ARRAYS = {"within_bounds": within_bounds, "at_or_beyond_bounds": at_or_beyond_bounds, "with_no_slope": with_no_slope}
 ON_TENSORS = {
     "within_bounds": lambda x, min, max: Tensor._made(within_bounds(x._array, min, max)),

@@ -36,7 +36,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """Return the dtype of the sum of two tensors of the dtypes ``type1`` and ``type2``, both with dimensions.
+    """Return the dtype of the sum of two tensors that have dimensions and the dtypes ``type1`` and ``type2``.
 
     Raises:
         TypeError: if an argument is not a dtype.

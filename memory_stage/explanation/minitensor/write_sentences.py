@@ -105,7 +105,7 @@ REASONS = {
         message("The rule names no tensor."),
         message("The input is overwritten."),
         message("The input is overwritten, and the gradient of {names} needs it."),
-        message("The input is overwritten, and only what is true or false of each element is needed."),
+        message("The input is overwritten, and only a true-or-false value of each element is needed."),
         message("Only `{operand}: {rule}` would need its input, and {operand} requires no gradient."),
         message("The output is what was just written: it needs no copy."),
     )

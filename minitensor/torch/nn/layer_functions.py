@@ -86,8 +86,8 @@ def avg_pool2d(
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Return the mean of each of ``output_size`` parts of an image, which may overlap and differ in length by 1. The
-    result has shape [images, channels, *output_size].
+    """Divide each image into ``output_size`` parts, which may overlap and differ in length by 1, and return the mean of
+    each part. The result has shape [images, channels, *output_size].
 
     Args:
         input: images, of shape [images, channels, height, width].

@@ -167,6 +167,6 @@ class Dropout2d(_Dropping):
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
-#: The activations and losses, by name.
+#: The activations and losses, keyed by name.
 DECLARED = classes(TORCH, __name__, Module, Tensor, F)
 globals().update(DECLARED)

@@ -250,7 +250,7 @@ class ReduceLROnPlateau:  # Paddle's `ReduceOnPlateau` is an `LRScheduler`, and 
         mode: "min" if a smaller measure is better, or "max".
         threshold: the smallest improvement that counts. It is a fraction of the best measure, or with
             ``threshold_mode="abs"`` a difference from it.
-        cooldown: the number of steps after a change of the rate in which a lack of improvement does not count.
+        cooldown: after a change of the rate, a lack of improvement does not count for this number of steps.
         min_lr: the lowest rate, either one number for all groups or a list with a number for each group.
         eps: a change of the rate is omitted if it is not larger than this number.
 
