@@ -2,8 +2,8 @@
 
 The contrast of colours is checked for one text of each *look*, and everything else for every element. Two texts have
 the same look if their elements and the parents of these have the same tags and classes, and if their colours, their
-fonts and the painted boxes behind them are equal. axe's answers for them are equal. A chapter has 1,100 texts with 100
-looks. (axe ignores colours inside of pictures.)
+fonts and the painted boxes behind them are equal. axe gives the same answer for both. A chapter has 1,100 texts with
+100 looks. (axe ignores colours inside of pictures.)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 SCRIPT = Axe().axe_script
-#: Stricter than axe's default, which leaves this rule out as experimental.
+#: A rule that axe leaves out by default, because it is experimental.
 STRICTER = ("label-content-name-mismatch",)
 #: The rules that compare colours, and the elements that they check.
 OF_COLOURS = {"color-contrast": "*", "link-in-text-block": "a[href]"}
@@ -89,8 +89,8 @@ ASK = """async ([rules, options]) => {
 def violations(page: Page, *, contrast: bool = True, all_else: bool = True) -> list[str]:
     """Return axe-core's findings on the current page, one line for each element.
 
-    Contrast does not depend on the width of the window, so a second width may leave it out. Everything else does not
-    depend on colours, so a second colour scheme may leave that out.
+    Contrast does not depend on the width of the window, so a check at a second width may leave it out. Nothing else
+    depends on colours, so a check in a second colour scheme may leave out everything else.
     """
     if not page.evaluate("'axe' in globalThis"):
         page.evaluate(SCRIPT)

@@ -39,9 +39,9 @@ class _Warnings(logging.Handler):
 def run_items(package: zipfile.ZipFile) -> dict[str, Any]:
     """Return the findings of Pyslet, which runs QTI 2.1, about each item of a package.
 
-    The findings are the elements that Pyslet does not know, its warnings, for each option the score of a candidate who
-    chooses it with the identifier of the feedback, and the texts of all feedback. Pyslet reads an item with a free
-    answer, but cannot show the block for the scorer.
+    The findings are the elements that Pyslet does not know, its warnings, for each option the score and the identifier
+    of the feedback that a candidate gets for choosing it, and the texts of all feedback. Pyslet reads an item with a
+    free answer, but cannot show the block for the scorer.
     """
     found = {}
     for name in package.namelist():

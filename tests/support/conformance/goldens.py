@@ -97,7 +97,7 @@ class Case:
         return {situation: getattr(self, situation)() for situation in situations} | self.places()
 
     def places(self) -> dict[str, dict[str, Any]]:
-        """Return, as ``exists_in``, the recorded namespaces of Paddle that have the operation here; {} for PyTorch."""
+        """Map ``exists_in`` to the recorded namespaces of Paddle with this operation in minitensor; {} for PyTorch."""
         if not self.framework.startswith("paddle"):
             return {}
         return {"exists_in": [place for place in self.recorded["exists_in"] if hasattr(SPACES[place], self.name)]}
@@ -169,7 +169,7 @@ class Case:
         return noticed(gradient(q, x))
 
     def copies_held(self) -> float:
-        """Return the bytes kept after the operation on a big non-leaf, in units of that tensor."""
+        """Return the bytes that the operation on a big non-leaf keeps, as a multiple of the bytes of that tensor."""
         data = self.input().numpy()
         rows = ELEMENTS // data[0].size
         x = mt.to_tensor(repeated(data, rows), stop_gradient=False)
@@ -194,7 +194,7 @@ def gradient(y: mt.Tensor, x: mt.Tensor) -> dict[str, Any]:
 
 
 def noticed(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the gradient or the refusal by backward, with ``ok``: True if backward was not refused."""
+    """Return the gradient or the error of backward, and ``ok``, which is True if backward raised no error."""
     return found.get("backward_error", found) | {"ok": "backward_error" not in found}
 
 
@@ -251,7 +251,7 @@ def facts(prefix: str, recorded: dict[str, Any], seen: dict[str, Any]):
 
 
 def same_words(prefix: str, recorded: str, seen: str):
-    """Yield what two differently worded errors must share: that it is a leaf, and a tensor's versions."""
+    """Yield the facts that two differently worded errors must share: that the tensor is a leaf, or its versions."""
     if LEAF.search(recorded):
         yield prefix + "first_line", "Leaf Var", "Leaf Var" if LEAF.search(seen) else seen
     if found := VERSIONS.search(recorded):

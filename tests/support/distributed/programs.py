@@ -180,7 +180,7 @@ def train(rank: int, size: int, norm: Any = None, steps: int = 6, after: Any = N
 
 
 def difference(found: dict[str, Any], right: dict[str, Any]) -> float:
-    """Return the largest difference between two states, each relative to the largest number of the state's entry."""
+    """Return the largest difference of two states; each difference is divided by the largest number of its entry."""
     return max(
         float(np.abs(found["state"][name] - value).max() / np.abs(value).max())
         for name, value in right["state"].items()

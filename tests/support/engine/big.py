@@ -49,7 +49,9 @@ def off() -> Iterator[None]:
 
 
 def spoil() -> int:
-    """Fill all buffers of the cache with nan, and return their bytes. A tensor that still uses one then has nan."""
+    """Fill all buffers of the cache with nan, and return their size in bytes. A tensor that still uses one then has
+    nan.
+    """
     for memory in buffer_cache._memory.values():
         memory[...] = 0xFF
     return sum(memory.nbytes for memory in buffer_cache._memory.values())

@@ -165,7 +165,7 @@ def inverse_of_erf(v: float) -> float:
 
 
 def polygamma(n: int, v: float) -> float:
-    """Return the sum of ``(-1) ** (n + 1) * n! / (v + k) ** (n + 1)``, its tail by the Euler-Maclaurin formula."""
+    """Return the sum of ``(-1) ** (n + 1) * n! / (v + k) ** (n + 1)``. The Euler-Maclaurin formula gives its tail."""
     start, count = v, 30
     terms = [1 / (start + k) ** (n + 1) for k in range(count)]
     end = start + count

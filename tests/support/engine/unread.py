@@ -1,10 +1,10 @@
 """Find by experiment the elements whose gradient must be exactly 0, and check that inf and nan do not change that.
 
-A program maps arrays to one tensor. An element of an input is *unread* by an element of the result if any other number
-in its place, including nan and inf, does not change that result: it was overwritten, masked or never read. It is *flat*
-if small steps do not change the result, for example outside the bounds of clip, or in rounding. Both are found by
-running the program on other numbers, without any gradient rule. :func:`check` then checks two statements about
-gradients of the first and of the second order:
+A program maps arrays to one tensor. An element of an input is *unread* by an element of the result if no other number
+in its place, not even nan or inf, changes that result: it was overwritten, masked or never read. It is *flat* if small
+steps do not change the result, for example outside the bounds of clip, or in rounding. Both are found by running the
+program on other numbers, without any gradient rule. :func:`check` then checks two statements about gradients of the
+first and of the second order:
 
 * An incoming gradient of inf or nan contributes exactly 0 to unread and flat elements.
 * No gradient or result changes if an unread number is inf or nan.

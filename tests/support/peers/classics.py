@@ -1,8 +1,8 @@
 """PyTorch programs with common mistakes, the lines at fault, and the repairs.
 
-Each `Classic` has the program, the number of the line at fault, words that the report must contain, and the repair:
-the changed lines by their numbers. `written` is True if the report itself contains the new line, and `fails` is True
-if the program raises an error.
+Each `Classic` has the program, the number of the line at fault, words that the report must contain, and the repair: a
+dictionary from line numbers to the changed lines. `written` is True if the report itself contains the new line, and
+`fails` is True if the program raises an error.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def judge(names: dict[str, Any], found: list[Any]) -> None:
 
 def judged(seed: int) -> Any:
     """Return for each root of a program its name, the stale versions below it, and those in the error (None without an
-    error). If the program fails, return the text of ``in_a_child``.
+    error). If the program fails, return the text that ``in_a_child`` returns.
     """
 
     def run() -> list[Any]:

@@ -39,7 +39,7 @@ def written(folder: Path, source: str) -> Path:
 
 
 def culprits(library: str) -> dict[str, tuple[str, int]]:
-    """Return, by the number of a report, the kind of its fault and the line that is to blame."""
+    """Map the number of each report to the kind of its fault and the line that is to blame."""
     found = json.loads((REPORTS / "culprits.json").read_text(encoding="utf-8"))
     return {number: (each["kind"], each["line"]) for number, each in found.items() if each["library"] == library}
 

@@ -41,8 +41,8 @@ HEIGHTS = """(stages, moments) => { scrollTo(0, 0); return stages.map((stage, nu
 }) }"""
 # The heights of whole stages. A picture never becomes lower while a reader steps, so they are the largest so far.
 WHOLE = "stages => stages.map(stage => [stage.data.title, stage.offsetHeight])"
-# For each stage the share of its area that the picture takes, the height of its lowest cell, and its visible controls,
-# with those that the page has put into its slots.
+# For each stage the share of its area that the picture takes, the smallest height of a cell, and its visible
+# controls, with those that the page has put into its slots.
 SHARES = """stages => stages.map(stage => {
     const all = selector => [...stage.shadowRoot.querySelectorAll(selector)];
     const area = element => { const { width, height } = element.getBoundingClientRect(); return width * height; };

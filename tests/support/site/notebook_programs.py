@@ -178,7 +178,7 @@ FILES_FROM = 1000
 SET_SIDEBAR = "isOpen => { jupyterapp.shell[isOpen ? 'expandLeft' : 'collapseLeft']?.(); }"
 SET_THEME = "theme => jupyterapp.commands.execute('apputils:change-theme', { theme })"
 HAS_THEME = "isLight => document.body.dataset.jpThemeLight === String(isLight)"
-#: Use fonts as a reader's settings do, and notify the stages, as loading a page with these fonts does.
+#: Sets the fonts and the text size as a reader's settings do, and draws the stages again with them.
 SET_FONTS = """async ([fonts, scale]) => {
     const sheet = new CSSStyleSheet();
     const [sans, mono] = fonts ?? [];

@@ -38,7 +38,7 @@ class Visit:
     failed: list[str] = field(default_factory=list)  # answers that are errors
     complaints: list[str] = field(default_factory=list)  # console errors and uncaught exceptions
     finished: list[Request] = field(default_factory=list)
-    opening: list[Request] = field(default_factory=list)  # the part of `finished` that opened the page
+    opening: list[Request] = field(default_factory=list)  # the requests in `finished` that opened the page
 
     @property
     def name(self) -> str:
@@ -56,7 +56,7 @@ class Visit:
             self.page.evaluate(WAKE)
 
     def leave(self) -> bool:
-        """Empty the tab, and return True if this succeeded, so that another visit can use it."""
+        """Empty the tab. Return True if another visit can use it."""
         try:
             self.page.evaluate(FORGET)
             self.page.context.clear_cookies()

@@ -34,7 +34,7 @@ def changed_cells(s: Said, number: str) -> int:
 
 
 def counts(s: Said, cells: str, number: str) -> bool:
-    """True if the number of cells that a sentence claims was written is possible.
+    """True if the number of written cells that a sentence claims is possible.
 
     Writing a number again changes no cell. So the claimed number is possible if no more cells than that changed, and if
     the storage has that many cells.

@@ -98,7 +98,9 @@ def reachable(tensors: list[mt.Tensor]) -> set[Node]:
 
 
 def differences(reported: Any, seen: dict[str, Any]) -> Iterator[str]:
-    """Yield the differences between a replayed trace (``replay.Memory``) and the observed state; none from {}."""
+    """Yield the differences between a replayed trace (``replay.Memory``) and the observed state, or nothing if ``seen``
+    is {}.
+    """
     from memory_stage.trace.cells import SMALL, text_of
 
     if not seen:

@@ -142,7 +142,7 @@ ON_PURPOSE = {question: name for name, kind in DELIBERATE.items() for question i
 
 
 def questions() -> list[str]:
-    """Return all questions after their vocabularies, such as "torch: repeated backward"."""
+    """Return all questions, each after the name of its vocabulary, such as "torch: repeated backward"."""
     return [f"{library}: {question}" for library, versions in VERSIONS.items() for question in RECORDS[versions[0]]]
 
 

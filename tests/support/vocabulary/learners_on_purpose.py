@@ -10,7 +10,7 @@ import re
 _SIMULATED = "without a CUDA device, a simulated one answers"
 _LAYERS = "the layer, loss or schedule is not part of minitensor"
 _TYPES = "a number that the dtype cannot hold is refused, and the error names it"
-_MASKS = "a mask holds bools: tensors of bytes, which PyTorch deprecates, only index"
+_MASKS = "a mask holds bools; a tensor of bytes holds indices, and as a mask it is deprecated in PyTorch"
 _OWN = "minitensor raises TypeError for a wrong type and IndexError for a missing axis, with its own messages"
 _FUNCTION = "minitensor lacks the function, because a book on memory does not need it"
 _DROPPED = "PyTorch has removed or deprecated the older name, and minitensor has only the newer one"

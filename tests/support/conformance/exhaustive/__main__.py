@@ -32,7 +32,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.support.conformance.exhaustive", description=__doc__.partition(":")[0]
     )
-    parser.add_argument("--length", type=int, default=3, help="the most statements after the opening")
+    parser.add_argument("--length", type=int, default=3, help="the largest number of statements after the opening")
     parser.add_argument(
         "--policy",
         action="append",

@@ -77,7 +77,7 @@ FILE = "<program>"
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement (the opening counts as one): its text, the names that it reads and binds, and True if it writes
+    """One statement (the opening counts as one): its text, the names that it reads and binds, and whether it writes
     memory.
 
     ``line`` is its line number in tracebacks and in the engine's errors, which name the statement and not the program.
@@ -108,7 +108,7 @@ Program = tuple[Statement, ...]
 
 @cache
 def count(length: int, bound: frozenset[str] = START.binds) -> int:
-    """Return the number of programs with ``length`` statements after those that bound the names ``bound``."""
+    """Return the number of programs with ``length`` further statements, if the names ``bound`` are bound already."""
     if length == 0:
         return 1
     return sum(count(length - 1, bound | s.binds) for s in ALPHABET if s.needs <= bound)

@@ -2,10 +2,10 @@
 
 The engine and the reference must refuse the same statements and the same gradients, each time for a reason that the
 reference found independently. Otherwise they must agree in the values and versions of all tensors, in the tensors that
-need a gradient, and in every gradient. A write may allocate only the bytes that the reference needs, and after the last
-name is deleted no bytes may remain allocated. The verdict on a program is *right*, *wrong*, or *refused* (both sides
-refused a write or a gradient because of a saved value). If both refuse the gradient of all results together, the judge
-requests the gradient of each result alone.
+need a gradient, and in every gradient. A write may keep only as many new bytes as the reference allows, and after the
+last name is deleted no bytes may remain allocated. The verdict on a program is *right*, *wrong*, or *refused* (both
+sides refused a write or a gradient because of a saved value). If both refuse the gradient of all results together, the
+judge requests the gradient of each result alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOLERANCE = 1e-9
 MOST_SHOWN = 5
 FREE = (LEAF.kind, SHAPE.kind)  # the kinds of refusals that no saved value causes
 
-#: By the name of a result: its initial gradient, which backward starts from. A result of shape [2] uses the first row.
+#: Maps the name of a result to its initial gradient for backward. A result of shape [2] uses the first row.
 WEIGHTS = {
     "x": [[1.13, -0.71], [0.47, 0.89]],
     "v": [[-0.53, 1.37], [0.97, -1.21]],
@@ -71,7 +71,7 @@ class Wrong(Exception):
 
 @dataclass
 class Outcome:
-    """The result of one program: its verdict, and every refusal by kind (see ``saved.KINDS``)."""
+    """The result of one program: its verdict, and the kind of every refusal (see ``saved.KINDS``)."""
 
     verdict: str = "right"
     kind: str = ""
@@ -90,7 +90,7 @@ class Judge:
 
     @staticmethod
     def _weights(mt) -> dict:
-        """Return the weights as tensors of the engine or the reference, by name and shape."""
+        """Map each pair of a name and a shape to its weights, as a tensor of the engine or of the reference."""
         made = {}
         for name, numbers in WEIGHTS.items():
             made[name, (2, 2)] = mt.to_tensor(numbers, dtype="float64")
@@ -135,7 +135,9 @@ class Judge:
         _same_numbers("gradient", leaves, *([side[name].grad for name in leaves] for side in sides))
 
     def _gradients(self, sides, results: list[str], leaves: list[str], refusals: list[str]) -> bool:
-        """Compare the gradients of the weighted results for the leaves. Return False if both sides refuse them."""
+        """Compare the gradients of the weighted results with respect to the leaves. Return False if both sides refuse
+        them.
+        """
 
         def gradients(side: dict) -> list:
             tensors = [side[name] for name in results]

@@ -165,7 +165,7 @@ class World:
         return Group()
 
     def open(self, tensor: Tensor, directions: slice) -> None:
-        """Make ``tensor`` a leaf, by whose elements the reference differentiates from now on."""
+        """Make ``tensor`` a leaf. From now on the reference also differentiates by its elements."""
         if directions is OPENED:
             for tangents in self.tangents:
                 tangents[..., directions] = 0  # the derivatives by an earlier leaf, to which no name refers any more

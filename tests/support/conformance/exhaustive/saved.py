@@ -1,4 +1,4 @@
-"""Find the reasons to refuse a statement, from the tensors saved from a storage and the later writes.
+"""Find the reasons to refuse a statement, from the saved tensors of a storage and the later writes.
 
 The reasons are computed from two lists that the reference keeps for each storage: its writes, and the saved tensors
 that are still alive. A refusal in backward has one of two kinds: (a) bytes of a saved tensor were overwritten after

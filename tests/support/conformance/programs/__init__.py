@@ -18,6 +18,6 @@ rules about views, overlaps and writes through aliases.
     batch.py       runs many programs and counts; __main__.py does this from the command line
     record.py      runs programs for a while, and adds the counts to facts/random-programs.json
     differences.py checks the reference by central differences
-    second_order.py judges gradients of gradients, by differences of the exact gradient
+    second_order.py judges gradients of gradients, by finite differences of the exact gradient
     faults.py      references with one planted mistake each, which the comparison must notice
 """

@@ -11,7 +11,7 @@ import minitensor
 from .batch import Report, run_batch
 
 POLICIES = ("2.5", "2.6", "copy_on_write", "mixed")
-STRIDE = 500  # after so many programs, a terminal shows the progress
+STRIDE = 500  # the number of programs after which a terminal shows the progress
 
 
 def main() -> int:

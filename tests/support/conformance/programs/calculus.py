@@ -96,7 +96,7 @@ def _sigmoid(v: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-v))
 
 
-# by name: functions that return the value, the slope, and True inside the domain; None if the domain is everything
+# Maps a name to functions that return the value, the slope, and True inside the domain (None: there is no limit).
 UNARY = {
     "neg": (lambda v: -v, lambda v: -np.ones_like(v), None),
     "abs": (np.abs, np.sign, _smooth_or_zero),
@@ -196,7 +196,7 @@ def power(xv, xt, yv, yt) -> Dual:
 
 
 def _apart(xv, yv):
-    """True where two numbers are not nearly equal, because a tie has no derivative; always for integers and bools."""
+    """True where two numbers differ enough, because a tie has no derivative. Always True for integers and bools."""
     return (np.abs(xv - yv) > MARGIN) | (xv.dtype.kind in "iub")
 
 

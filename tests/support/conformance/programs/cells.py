@@ -55,8 +55,8 @@ class Storage:
     """One value per cell; ``version`` counts the writes; ``written[c]`` is the version that last wrote cell ``c``.
 
     ``harmful`` lists in rising order the versions made by writes that did not preserve needed values. ``settled`` is
-    False until the memory order is compared with the engine's; only then may the reference adopt the engine's order.
-    ``is_gradient`` is True if backward created the storage for a tensor's ``grad``.
+    False until the memory order is first compared with the engine's. In this comparison the reference may adopt the
+    engine's order. ``is_gradient`` is True if backward created the storage for a tensor's ``grad``.
     """
 
     def __init__(self, values: np.ndarray):
@@ -72,7 +72,7 @@ class Storage:
 class Accepted(NamedTuple):
     """The engine's numbers for one tensor, after a comparison with the reference: they agreed at this version.
 
-    If the engine returns the same numbers before the storage is written, they need no second comparison.
+    If the engine returns the same numbers again, and the storage was not written since, they need no second comparison.
     """
 
     cells: np.ndarray | None = None

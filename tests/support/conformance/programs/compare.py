@@ -160,8 +160,8 @@ class Duel:
         self.refusals.append(min(spoken, key=list(SEVERITY).index).reason)
 
     def judge_versions(self, message: str) -> None:
-        """Check that the message about a stale tensor names possible versions, and that it says correctly if bytes were
-        lost.
+        """Check that the message about a stale tensor names possible versions, and that it says correctly whether bytes
+        were lost.
         """
         named = re.search(r"tensor_version:(\d+) != wrapper_version_snapshot:(\d+)", message)
         reason = (c.STALE_VERSION if c.NOTHING_LOST in message else c.STALE_BYTES).reason
@@ -179,7 +179,7 @@ class Duel:
             theirs = self.theirs[name]
             self.compare_tensor(name, ours, theirs)
             objects.match(name, id(ours), id(theirs))
-            if ours.cells.size:  # the layouts are equal, and so are the offsets
+            if ours.cells.size:  # both layouts are equal, so the reference's offset is also that of the engine
                 start = theirs.data_ptr() - ours.cells.item(0) * ours.storage.values.itemsize
                 memories.match(name, id(ours.storage), start)
         self.compare_memory(list(named.values()))

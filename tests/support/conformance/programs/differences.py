@@ -1,7 +1,7 @@
 """Check the reference by central differences, for programs that are smooth functions of their leaves.
 
 A program runs once for the tangents of the reference, and then twice for every element of every leaf, with that element
-moved slightly up and slightly down. The differences of the values must equal the tangents.
+moved slightly up and slightly down. The finite differences of the values must equal the tangents.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ MOVES = {
 OF_WHOLE = {"whole_new": 10, "whole_cast": 6, "whole_view": 6, "whole_made": 12, "whole_written": 14}
 #: The relative tolerance in dtypes of 16 bits, as a multiple of ``SPACING``.
 ROUNDINGS = 8
-# These statements are left out of smooth programs, whose derivative is the limit of differences.
+# These statements are left out of smooth programs, whose derivative is the limit of finite differences.
 ROUGH = {"load_leaf", "optimizer_step", "detach", "cut", "begin", "hook", "retain", "backward", "partial", "clear"}
 ROUGH |= {"wrong", "cast", "gradient_write"}
 # These statements are never put into a block with no_grad, enable_grad or another policy.
@@ -80,7 +80,7 @@ def expression(text: str) -> CodeType:
 class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
     """Generate statements for ``world``, whose names are in ``env``.
 
-    ``smooth`` leaves out detach, no_grad and hooks, because they make the derivative differ from the limit of
+    ``smooth`` leaves out detach, no_grad and hooks, because they make the derivative differ from the limit of finite
     differences. A ``mixed`` program has tensors of several ``dtypes``, by default of float32 and float64. If ``dtypes``
     has integer dtypes or bool, the methods of :class:`Whole` generate statements about such tensors.
     """

@@ -1,4 +1,4 @@
-"""Judge gradients of gradients by differences of the exact gradient.
+"""Judge gradients of gradients by finite differences of the exact gradient.
 
 A program that is a smooth function of its leaves ends in a number L: a weighted sum of the values of its last names, or
 of their squares, so that programs that only move and add numbers also have second derivatives. The engine computes the
@@ -26,7 +26,7 @@ TOLERANCE = 1e-5
 
 
 class Rough(Exception):
-    """Raised if the differences are too inexact to judge by, or if there is nothing to judge."""
+    """Raised if the finite differences are too inexact to judge by, or if there is nothing to judge."""
 
 
 @dataclass

@@ -108,7 +108,9 @@ class CellTensor(Views, Elements):
         return self
 
     def open_directions(self) -> None:
-        """Add a direction for each element of this tensor, by which the reference differentiates from now on."""
+        """Add a direction for each element of this tensor. From now on the reference also differentiates by these
+        elements.
+        """
         taken = self.world.take_directions(self.cells.size)
         self.directions = dict(zip(self.cells.ravel().tolist(), range(taken.start, taken.stop), strict=True))
         self.group.tangents[self.cells.ravel(), list(self.directions.values())] = 1.0

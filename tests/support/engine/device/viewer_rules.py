@@ -81,10 +81,10 @@ def expect_trace(trace: list[dict[str, Any]]) -> None:
         expect_frames(event["frames"])
         if event["action"] == "free_requested":
             after = trace[index + 1] if index + 1 < len(trace) else {}
-            assert after.get("action") == "free_completed" and after["addr"] == event["addr"], "frees come in pairs"
+            assert after.get("action") == "free_completed" and after["addr"] == event["addr"], "frees must be paired"
         if event["action"] == "free_completed":
             before = trace[index - 1] if index else {}
-            assert before.get("action") == "free_requested" and before["addr"] == event["addr"], "frees come in pairs"
+            assert before.get("action") == "free_requested" and before["addr"] == event["addr"], "frees must be paired"
 
 
 def expect_frames(frames: list[dict[str, Any]]) -> None:

@@ -36,7 +36,7 @@ def without_the_flag_of_gradients(vocabulary: str, program: str, answer: Answer)
 
 
 def without_additions_to_errors(vocabulary: str, program: str, answer: Answer) -> Answer:
-    """Return the answer without printed lines that end with a full stop, as do those that minitensor adds to errors."""
+    """Return the answer without printed lines that end with a full stop, which minitensor adds to errors."""
     if "print(error)" not in program:
         return answer
     return {**answer, "out": "\n".join(line for line in answer.get("out", "").splitlines() if not line.endswith("."))}
@@ -79,8 +79,8 @@ KINDS: list[tuple[str, str, Callable[[str, str, Answer], Answer]]] = [
 ]
 
 #: The reason why minitensor's error messages differ from Paddle's, which name C++ files and conditions. Only
-#: test_paddle_programs.py compares messages, those about leaves and stale tensors. PyTorch's messages are mirrored, so
-#: a difference from them is not intended.
+#: test_paddle_programs.py compares messages, and only those about leaves and stale tensors. PyTorch's messages are
+#: mirrored, so a difference from them is not intended.
 OWN_WORDS = "an error of the same type as Paddle's has minitensor's message: what was given, and what is allowed"
 
 
@@ -116,7 +116,7 @@ DELIBERATE: dict[str, dict[str, str]] = {
     "paddle": {
         "batch_norm_layer": "Paddle warns in each training step of a change made in version 2.0",
         "layer_norm": "gradients of 2e-05 differ in the last digits: float32 rounds another order of sums differently",
-        "dtypes": "int64 with float32 gives float32; Paddle 2.6.2 gives int64 by the left one, 3.3.1 refuses",
+        "dtypes": "int64 with float32 gives float32; Paddle 2.6.2 gives the left one's int64, 3.3.1 refuses",
         "backward_twice": "minitensor raises RuntimeError, because SystemError means a broken interpreter",
         "missing_gradients": "backward of a tensor without history raises an error; in Paddle it does nothing",
         "losses": "mse_loss of [3, 1] and [3] is refused; Paddle broadcasts them to nine differences",

@@ -50,14 +50,14 @@ facts_module("crashing")  # two recorders import this module
 
 
 def programs(vocabulary: str) -> dict[str, str]:
-    """Return the texts of all programs of "torch" or "paddle", by their names."""
+    """Map the name of each program of "torch" or "paddle" to its text."""
     return {
         file.stem: file.read_text(encoding="utf-8") for file in sorted((FACTS / "programs" / vocabulary).glob("*.py"))
     }
 
 
 def records() -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the result of each program, by framework and version ("torch 2.13.0")."""
+    """Map each framework with its version, such as "torch 2.13.0", to the results of all programs."""
     reported = json.loads((FACTS / "programs.json").read_text(encoding="utf-8"))
     return {version: record["answers"] for version, record in reported.items()}
 

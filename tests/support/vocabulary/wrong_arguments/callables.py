@@ -52,7 +52,7 @@ _LEFT_OUT = """
     __firstlineno__ __static_attributes__ __type_params__ __array_interface__ __post_init__ __getnewargs__
 """
 MEMBERS_LEFT_OUT = frozenset(_LEFT_OUT.split())
-#: Operators by the name of their special method. The operator is called, not the method, so that Python's rules apply.
+#: Maps the name of a special method to its operator. The tests call the operator, so that Python's rules apply.
 OPERATORS: dict[str, Callable[..., Any]] = {
     **{f"__{name}__": getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow",
        "matmul", "lshift", "rshift", "xor", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul",

@@ -20,27 +20,27 @@ class RefusedByCallback(Exception):
 
 
 class Text(str):
-    """A str of the program."""
+    """A subclass of str."""
 
 
 class Number(int):
-    """An int of the program."""
+    """A subclass of int."""
 
 
 class Real(float):
-    """A float of the program."""
+    """A subclass of float."""
 
 
 class Series(list[Any]):
-    """A list of the program."""
+    """A subclass of list."""
 
 
 class Numbers(tuple[Any, ...]):
-    """A tuple of the program."""
+    """A subclass of tuple."""
 
 
 class Mapping(dict[Any, Any]):
-    """A dict of the program."""
+    """A subclass of dict."""
 
 
 class Choice(IntEnum):

@@ -21,7 +21,7 @@ class Sweep(Walk):
         labels: the labels of the wrong values; by default all of them.
 
     Attributes:
-        jobs: for each call the callables, one of which is called, the position of the wrong argument, and its label.
+        jobs: for each call a list of callables, of which one is called; the position of the wrong argument; its label.
     """
 
     def __init__(self, package: str, seed: int, labels: list[str] | None = None) -> None:

@@ -30,7 +30,7 @@ class Thing:
 
 
 def callback(*given: Any, **named: Any) -> Any:
-    """Return the first argument: a function of the program that accepts every call."""
+    """Return the first argument. As a callback, this function accepts every call."""
     return given[0] if given else None
 
 

@@ -178,7 +178,7 @@ class Walk:
         return report
 
 
-#: For methods that change the state of the process until another method is called: a function that calls the other.
+#: Maps a method that changes the state of the process to a function that undoes the change.
 UNDONE: dict[str, Callable[[Any], Any]] = {
     "__enter__": lambda context: context.__exit__(None, None, None),
     "open": lambda subscription: subscription.close(),
