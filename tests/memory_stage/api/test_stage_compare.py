@@ -310,8 +310,8 @@ def test_a_line_of_dashes_or_a_comment_begins_no_variant(cell):
 
 
 def history(variant: dict) -> list[tuple]:
-    """Return the history events of a variant with labels in place of ids: operations, saves, gradients, drops and
-    groups.
+    """Return the history events of a variant (operations, saves, gradients, drops and groups), with labels in place of
+    ids.
     """
     events = [*variant.get("before", []), *(event for step in variant["steps"] for event in step["events"])]
     label = {event["id"]: event["label"] for event in events if event["do"] == "state"}

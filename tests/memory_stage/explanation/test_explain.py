@@ -578,7 +578,7 @@ def test_the_text_of_a_report_is_equal_to_the_expected_text():
 
 
 def _renumbered(report: Report, before: str, after: str) -> Report:
-    """Return the report with `before`, a line of the file, replaced by `after`, a line counted within the function."""
+    """Replace the line `before` of the file by the line `after` of the function, and return the report."""
     for row in report.rows:
         row.happened = row.happened.replace(f"test_explain.py, {before}:", f"{after}:")
         if f"line {row.where.line}" == before and row.where.file is not None:

@@ -147,7 +147,7 @@ def test_an_optimizer_step_before_backward_is_reported_with_lines_of_the_program
     assert f"`{saved}`" in first[:300]
     assert "`detach()`ed" in text
     assert "use `add`" not in text
-    assert text.count("A layer fills its parameters.") <= 2, "each line that makes layers has at most one row"
+    assert text.count("A layer fills its parameters.") <= 2, "each line that makes layers must have at most one row"
     for own in ("functional.py", "optim.py", "linear.py", "layers.py"):
         assert own not in text, own
 

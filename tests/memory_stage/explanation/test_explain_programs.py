@@ -65,7 +65,7 @@ class Program:
             self.refused += 1
 
     def run_backward(self, y: mt.Tensor) -> None:
-        """Run the backward function of the operation that made ``y``. Skip later ``scale_``, which saves nothing."""
+        """Run the backward function of the operation that made ``y``. Skip calls of ``scale_``, which saves nothing."""
         node = y.grad_fn
         while node.op.name == "scale_":
             node = node.inputs[0]

@@ -54,7 +54,7 @@ def figures() -> dict[str, Figure]:
 
 @pytest.fixture(scope="module")
 def both() -> dict[str, dict[str, Figure]]:
-    """Return all figures in both languages, by language and kind."""
+    """Map each language to a figure of each kind."""
     made = {}
     try:
         for language in ("en", "zh"):

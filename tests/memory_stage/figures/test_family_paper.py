@@ -13,7 +13,7 @@ pytest.importorskip("matplotlib")
 
 
 def stack_of(axes):
-    """Return the heights of a stacked timeline's areas by label, from the bottom up."""
+    """Map the label of each area of a stacked timeline to the heights of the area, from the bottom area up."""
     bands = {}
     for patch in axes.patches:
         data = patch.get_data()

@@ -24,7 +24,7 @@ def test_a_name_has_a_phrase_and_a_part_without_its_function(name, chinese, own)
     assert names.without_function(name) == own and names.is_local(name) == (own != name)
 
 
-def test_an_expression_of_the_program_that_contains_in_is_not_read_as_a_local_name():
+def test_an_expression_with_the_keyword_in_is_not_read_as_a_local_name():
     recorded = stage.record("ws = [mt.ones([2])]\nz = sum(w for w in ws)", language="zh")
     assert "`sum(w for w in ws)`" in recorded.data["variants"][0]["steps"][1]["say"]
 

@@ -82,7 +82,7 @@ def test_a_sentence_says_that_backward_will_not_notice_an_unversioned_write(writ
         "`backward` will silently use the new ones.",
         "`backward` through `multiply` (line 3) will not notice.",
     )
-    assert "version unchanged" in said[3] and said[3].endswith(consequences)  # the second ends a long text
+    assert "version unchanged" in said[3] and said[3].endswith(consequences)  # a long text ends with the second
     assert said[-1].startswith("`backward` is done: `x.grad` is [0, 0, 0, 0]")  # wrong: it should be [2, 4, 6, 8]
 
 

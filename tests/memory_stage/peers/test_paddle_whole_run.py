@@ -37,7 +37,9 @@ def test_a_corrected_program_has_no_faults(path):
 
 
 def mended(explanation, path: Path, folder: Path) -> str:
-    """Apply each fix of the only fault, run each mended program, check that all outputs are equal, and return one."""
+    """Apply each fix of the only fault, run each mended program, check that all outputs are equal, and return the
+    output.
+    """
     (fault,) = explanation.faults
     outputs = set()
     for fix in [fix for fix in fault.fixes if fix.edits]:

@@ -84,7 +84,7 @@ def test_no_rewritten_method_is_missing_in_torch():
     assert len(rewritten) > 100 and [name for name in rewritten if not hasattr(torch.Tensor, name)] == []
 
 
-def test_a_leaf_that_out_would_write_is_written_without_recording(tmp_path):
+def test_the_fix_writes_a_leaf_given_as_out_without_recording(tmp_path):
     source = BEGIN + "torch.add(torch.ones(3, 3), 2, out=w)\nprint(w.sum().item())\n"
     (fault,) = explained(written(tmp_path, source))[0].faults
     (fix,) = fault.fixes

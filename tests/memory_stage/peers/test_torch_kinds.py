@@ -236,7 +236,7 @@ def test_a_correct_program_has_no_faults(name, tmp_path):
     assert error is None and explanation.faults == [] and explanation.unseen == [], str(explanation)
 
 
-def test_no_edit_replaces_one_of_two_views_because_it_is_unknown_which_of_them_was_refused(tmp_path):
+def test_there_is_no_edit_if_it_is_unknown_which_of_two_views_was_refused(tmp_path):
     source = "import torch\nx = torch.arange(6)\ny = x.view(2, 3).t().view(6)\n"
     explanation, _, error = explained(written(tmp_path, source))
     (fault,) = explanation.faults

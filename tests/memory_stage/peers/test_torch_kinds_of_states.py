@@ -1,4 +1,5 @@
-"""Apply the fixes of programs in which an iteration reaches the graph of an earlier one, or averages share memory.
+"""Apply the fixes of programs in which an iteration reaches the graph of an earlier one, or in which averages share
+memory.
 
 Each program is of a kind that public questions describe. With the fix, it has to run without a fault, and to print the
 output of the correct program.

@@ -402,7 +402,7 @@ def test_a_correct_program_has_no_faults(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_the_fix_moves_a_line_that_writes_to_parameters_after_backward(name, tmp_path):
+def test_the_fix_lets_a_line_that_writes_to_parameters_run_after_backward(name, tmp_path):
     write, before = WRITES[name]
     start = f"{NET}{before}for step in range(3):\n    loss = (net(x) - y).square().mean()\n"
     end = f"    opt.step()\n{SHOWN}"

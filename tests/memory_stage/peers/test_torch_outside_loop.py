@@ -155,7 +155,7 @@ def test_a_result_that_is_perhaps_a_constant_is_neither_moved_nor_detached_by_an
     assert not again.edits and not constant.edits
 
 
-#: Programs whose step follows the loop, and whether the result before the loop may be a constant.
+#: Programs whose step follows the loop, each with True if the result before the loop may be a constant.
 STEP_AFTER_LOOP = {
     "a network that the loop runs again to print a prediction": (
         "out = net(x)\nfor i in range(3):\n    pred = net(x)\n    print(pred.mean().item())\n"
@@ -266,7 +266,7 @@ def test_the_batch_of_a_generator_is_detached_in_the_loss_of_the_discriminator(t
     assert error is None and again.faults == [] and output == expected
 
 
-#: Changes of the program with which the first loss may be meant for the generator, or reads its gradients.
+#: Changes of the program. In the changed program, the first loss may be meant for the generator, or reads gradients.
 OTHER_GANS = {
     "no gradient is set to zero between the passes": [
         ("    og.zero_grad()\n", ""),

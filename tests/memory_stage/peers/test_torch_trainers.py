@@ -20,7 +20,7 @@ OVERWRITTEN = "overwrites `h`, which the backward pass"
 
 
 class Net(torch.nn.Module):
-    """A network with a fault or "": the third call writes into a saved tensor or a leaf, or each call keeps a graph."""
+    """A network that works, or whose third call writes into a saved tensor or a leaf, or whose calls keep graphs."""
 
     def __init__(self, fault):
         super().__init__()

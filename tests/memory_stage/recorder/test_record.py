@@ -171,7 +171,9 @@ def test_the_bytes_of_every_step_are_those_of_the_live_storages(source):
 
 
 def bytes_in_events(steps: list[dict]) -> list[int]:
-    """Return, after each step, the bytes of the live storages and of the gradients that only backward uses."""
+    """Return for each step the bytes of the storages that are then alive, plus those of gradients that only backward
+    uses.
+    """
     alive, flight, found = {}, 0, []
     for step in steps:
         for event in step["events"]:

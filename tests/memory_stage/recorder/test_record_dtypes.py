@@ -75,7 +75,7 @@ def test_autocast_makes_one_copy_of_a_parameter_that_two_operations_read():
 
 
 def test_backward_through_a_float16_sum_peaks_at_half_the_bytes_of_float32():
-    """At the peak, memory has the gradient of x, 1,000 elements, and the gradient of the sum, one element."""
+    """At the peak, memory has the gradient of x (1,000 elements) and the gradient of the sum (one element)."""
     peaks = {}
     for dtype in ("float16", "float32"):
         x = mt.ones([1000], dtype)

@@ -267,7 +267,7 @@ def dense(shape: list[int]) -> list[int]:
 
 
 def frame(memory: Memory, step: dict) -> str:
-    """Return the state of memory in the notation of the truths."""
+    """Return the state of memory in the notation of the comments."""
     tensors = []
     for id_, tensor in memory.tensors.items():
         names = "=".join(name for name, of in memory.names.items() if of == id_) or "-"

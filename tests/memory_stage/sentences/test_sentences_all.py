@@ -1,4 +1,4 @@
-"""Test that each text that sentences consist of occurs for a program if it is true, and not for a similar program."""
+"""Test that each text of the sentences occurs for a program of which it is true, and not for a similar program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STAGE = "# the stage\n"
 #: This mark ends a program whose last value the notebook shows and keeps as ``_``.
 SHOWN = "# shown"
 
-#: At least so many texts must be judged false for the similar program. Some texts, such as those about gradients that
+#: At least this many texts must be judged false for the similar program. Some texts, such as those about gradients that
 #: only backward uses, cannot be judged.
 FEWEST_FALSE = 110
 
@@ -45,7 +45,8 @@ OF_FRAMEWORKS = {
 
 @dataclass
 class Pair:
-    """A program that produces some texts, and a program that differs in one line, so that the texts would be false.
+    """A program that produces some texts, and a program that differs in one line, so that the texts would be false of
+    it.
 
     Attributes:
         texts: the texts, in the form of ``templates.texts``.
