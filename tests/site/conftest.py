@@ -52,7 +52,7 @@ def site(book: Path, serve_folder: Callable[[Path], str]) -> str:
 
 @pytest.fixture(scope="session")
 def idle_tabs() -> dict[bool, list[Page]]:
-    """Return the tabs that no visit is using, by whether scripts run in them."""
+    """Return the tabs that no visit is using: under True those with scripts, under False those without."""
     return {True: [], False: []}
 
 

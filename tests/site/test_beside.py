@@ -30,7 +30,7 @@ TEXT = "\n\n".join(
     ]
 )  # fmt: skip
 MARKS = 5
-#: The (variant, step) of each mark, counted from 0, by the title of its stage.
+#: Maps the title of a stage to the (variant, step) of each of its marks, counted from 0.
 STEPS = {"Three lines": [(0, 0), (0, 1), (0, 2)], "A pair": [(0, 1), (1, 1)]}
 TO = "([number, part]) => scrollTo(0, scrollY + document.querySelectorAll('.names-step')[number]"
 TO += ".getBoundingClientRect().top - part * innerHeight)"

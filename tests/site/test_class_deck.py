@@ -27,7 +27,7 @@ def deck(book):
 
 @pytest.fixture(scope="module")
 def variants(deck):
-    """Return the programs of the stages, by the title of the stage and the label of the variant."""
+    """Map the title of each stage, followed by the label of a variant if it has one, to the variant."""
     traces = [json.loads(stage.script.string) for stage in deck.body.select("memory-stage")]
     return {
         f"{trace['title']}: {each['label']}" if each["label"] else trace["title"]: each

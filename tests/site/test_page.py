@@ -241,7 +241,7 @@ def test_without_scripts_a_picture_keeps_its_size_and_scrolls_in_its_box(site, v
 
 @pytest.mark.parametrize("name", ["fifteen_confusions", "09_automatic_detection"])
 def test_a_page_with_stages_beside_its_text_does_not_move_while_it_opens(site, visit, name):
-    """Only while the page opens, the script can measure that some stages are too tall for two columns."""
+    """Some stages are too tall for two columns. The script can measure this only while the page opens."""
     page = visit(f"{site}chapters/{name}.html", width=1350, whole=False).page
     assert soon(page.locator(".beside.tall").count)
     assert page.evaluate(SHIFT) < 0.1

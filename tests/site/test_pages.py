@@ -41,7 +41,7 @@ READ = [*pages(), *CHINESE]
 PAGES = [*READ, "search", "zh/search"]
 OWN_ELEMENTS = ("memory-stage", "predict-first")
 KILOBYTE = 1000
-HEAVIEST = {False: 500 * KILOBYTE, True: 800 * KILOBYTE}  # of a page without and with mathematics
+HEAVIEST = {False: 500 * KILOBYTE, True: 800 * KILOBYTE}  # limits for a page without and with mathematics
 MEASURES = {"": range(66, 76), "zh": range(36, 49)}  # characters a line; some in a Chinese line are half as wide
 STAGE_WIDTH = 1180  # pixels, if there is space
 STILLS = re.compile('<noscript class="step-still">.*?</noscript>', re.DOTALL)

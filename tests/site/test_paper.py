@@ -20,7 +20,7 @@ LEAST_FULL = 0.5  # the share of a sheet above its lowest line, if the page cont
 FOOT = 60  # points from the lower edge, where the page number is
 STAGE_DATA = r'<memory-stage[^>]*>.*?<script type="application/json">(.*?)</script>'
 
-# Texts about buttons, which only a screen shows, and the text that only paper shows below an exercise, by language.
+# For each language: texts about buttons, which only a screen shows, and a text below exercises, which only paper shows.
 ON_SCREEN = {
     "": ("Edit this program", "Check runs", "runs no Python", "Here you can write", "built without Python", "MB, once"),
     "zh": ("修改这个程序", "“检查”会", "不能运行 Python", "可以在这里编写", "MB，只加载一次"),

@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 
 from tests.support.waiting import box_of, drawn, scrolled, soon
 
-# Returns if a program is scrolled, begins with a whole line and shows its current line. A program that is scrolled to
-# its end may begin with a part of a line.
+# Returns whether a program is scrolled, whether it begins with a whole line, and whether its current line is in view. A
+# program that is scrolled to its end may begin with a part of a line.
 TOP_LINE = """stage => {
     const box = stage.shadowRoot.querySelector('.code');
     const now = box.querySelector('.now');

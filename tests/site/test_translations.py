@@ -24,7 +24,7 @@ from tests.support.waiting import soon
 EDITIONS = editions(ROOT)
 TRANSLATED = [f"{edition.code}/{page}" for edition in EDITIONS for page in edition.pages()]
 GLOSSARY = glossary(ROOT)
-#: The title of a link to a term in Chinese, by its anchor.
+#: Maps the anchor of a term to the Chinese title of the links to it.
 MEANINGS = {anchor(term): translated(term["meaning"], "zh").replace("`", "") for term in GLOSSARY}
 SECTION = re.compile(r'<section[^>]* id="([^"]+)"')
 LANGUAGE = re.compile(r'<html lang="([^"]+)"')
