@@ -60,7 +60,7 @@ class OneOperation:
         self.folders = [root / part for part in OF_OPERATIONS]
 
     def names(self, value: object) -> set[str]:
-        """Return the operations that a parameter is, contains, or has as its attribute ``name``."""
+        """Return the operations in a parameter: the parameter, its elements, or their attributes ``name``."""
         values = value.values if isinstance(value, PARAM) else value if isinstance(value, tuple) else (value,)
         names = {each if isinstance(each, str) else getattr(each, "name", None) for each in values}
         return self.all_names & {name.removesuffix("_") for name in names if isinstance(name, str)}

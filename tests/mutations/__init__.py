@@ -2,8 +2,8 @@
 
 A :class:`~tests.mutations.mutation.Mutation` replaces a few characters of one file, as a typing mistake would. The
 changed engine, the mutant, runs in a copy of the package and its tests, in a separate process: first the tests that are
-expected to notice the fault, then all others. A test has noticed it if it fails in its own body and passes on the
-unchanged engine. A mutant that cannot run proves nothing and is reported as broken. A mutant that no test notices
+expected to notice the fault, then all others. A test has noticed the fault if it fails in its own body and passes on
+the unchanged engine. A mutant that cannot run proves nothing and is reported as broken. A mutant that no test notices
 points to a missing test.
 
     python -m tests.mutations --all              every mutation

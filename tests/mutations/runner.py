@@ -91,7 +91,7 @@ class Tree:
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, copy)
         self._passing: dict[str, bool] = {}
-        self._failing: dict[str, list[str]] = {}  # by file or test: the tests that fail without a fault
+        self._failing: dict[str, list[str]] = {}  # maps a file or a test to the tests that fail without a fault
 
     def judge(self, mutation: Mutation, with_others: bool = True) -> Verdict:
         """Plant the fault, run the expected tests and, if ``with_others``, all others; then remove the fault."""

@@ -1,4 +1,4 @@
-"""The mutations, by the part of the engine that they are planted in."""
+"""The mutations: one module for each part of the engine."""
 
 from . import (
     big,

@@ -46,7 +46,7 @@ arithmetic(
 )  # fmt: skip
 arithmetic(
     "operands-of-a-product-swapped",
-    "The slope for each operand of a product is its own value.",
+    "The slope for each operand of a product is the value of this operand, not of the other.",
     'x="g * y", y="g * x", aliases=("mul",)',
     'x="g * x", y="g * y", aliases=("mul",)',
     "operations::test_the_gradient_agrees_with_central_differences",

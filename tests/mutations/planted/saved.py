@@ -90,7 +90,7 @@ writing(
 )  # fmt: skip
 saving(
     "harmless-run-never-ends",
-    "A write under another policy after one under copy on write also counts as harmless.",
+    "A write under another policy that follows a write under copy on write also counts as harmless.",
     "return last == storage.version and first <= version",
     "return first <= version",
     "copy_on_write_policies::test_the_error_after_a_write_beside_saved_cells_says_that_no_saved_bytes_were_overwritten",

@@ -126,7 +126,7 @@ mutation(
 mutation(
     "minitensor/memory/profiling.py",
     "line-that-frees-has-the-peak-after",
-    "The peak of a line that frees memory is its final bytes.",
+    "The peak of a line that frees memory is counted after the free instead of before it.",
     "            row.reach(table.total.allocated)\n            table.total.add(change)\n",
     "            table.total.add(change)\n",
     "memory_profile::test_the_bytes_of_every_line_equal_those_counted_by_hand",
