@@ -78,7 +78,7 @@ def records() -> dict[str, str]:
 
 
 def versions(file: str, library: str) -> dict[str, Answers]:
-    """Return the recorded answers of a library, by version."""
+    """Map each recorded version of a library to its answers."""
     record = json.loads((HERE / file).read_text(encoding="utf-8"))
     each = [record] if "library" in record else record.values()
     return {one["version"]: _answers(one) for one in each if one.get("library") == library}
@@ -97,7 +97,7 @@ def _answers(record: dict[str, Any]) -> Answers:
 
 
 def nearest(installed: str, recorded: list[str]) -> str:
-    """Return the recorded version to compare the installed version with."""
+    """Return the recorded version with which the installed version is compared."""
     in_order = sorted(recorded, key=_number)
     before = [version for version in in_order if _number(version) <= _number(installed)]
     return before[-1] if before else in_order[0]

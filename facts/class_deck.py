@@ -4,7 +4,7 @@
 
 Each answer is a text like the options of its question. A program of a stage runs line by line without a recorder. After
 each statement the record has the layout of every named tensor, its version, its numbers (if there are few) and the
-first name that shares its storage. Everything runs on a CPU, also the programs for a GPU.
+first name that shares its storage. Everything runs on a CPU, even the programs for a GPU.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ ASKED = {
         "'in ' + ' and '.join(ones)",  # Paddle's answer is in three-kinds.json
     ),
 }
-#: The programs of the stages, by title and, after a colon, by variant.
+#: Maps the title of a stage, followed by a colon and the variant if there are several, to the program.
 STAGES: dict[str, str] = {
     "Somebody else's numbers": ("scores = torch.tensor([[3.0, 4.0], [6.0, 8.0]])\nfirst = scores[0]\nfirst.mul_(10.0)"),
     "Two tensors, six numbers": (
@@ -116,7 +116,7 @@ STAGES: dict[str, str] = {
         'x = torch.rand([1, 64, 512, 512], device="cuda")\ny = torch.relu(x)\ndel x'
     ),
 }
-#: The programs that stop with an error, by the question of their slide.
+#: Maps the question of a slide to its program, which stops with an error.
 ERRORS: dict[str, str] = {
     "Line 5 raises this error. Which line would you change?": (
         "w = torch.tensor([1.0, 2.0], requires_grad=True)\nh = w * 2.0\ny = h * h\nh.add_(1.0)\ny.sum().backward()"

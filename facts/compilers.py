@@ -28,7 +28,7 @@ GRAPHS = ["as_written", "functional", "same"]
 
 
 def trace(*lines: str) -> tuple[dict[str, str], list[str]]:
-    """Return a program that traces a function of `x` with these lines into a graph with writes and one without."""
+    """Return a program that traces a function of `x` with these lines into two graphs: with writes, and without."""
     return {"torch": TRACED.format(lines="\n".join(f"    {line}" for line in lines))}, GRAPHS
 
 

@@ -29,7 +29,7 @@ def record(
     """Record the answers of the library that the command line names.
 
     The running script is started again in a separate process, which prints the answers. If a question kills this
-    process, another one asks the next question.
+    process, another process asks the next question.
 
     Args:
         questions: returns the questions to a library.

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from recording import Questions, write
 
-#: The first line of a program, by library: LEAF makes a tensor that requires a gradient, PLAIN one that does not.
+#: Maps a library to the first line of its programs: LEAF makes a tensor that requires a gradient, PLAIN one that does
+#: not.
 LEAF = {
     "torch": "{0} = torch.tensor({1}, requires_grad=True)\n",
     "paddle": "{0} = paddle.to_tensor({1}, stop_gradient=False)\n",
@@ -29,14 +30,14 @@ def with_first_line(start: dict[str, str], name: str, numbers: str, programs: di
 
 
 def leaf(name: str, numbers: str, torch: str, paddle: str | None = None) -> dict[str, str]:
-    """Return programs, by library, on a leaf that requires a gradient; if only one text is given, both libraries run
+    """Return each library's program on a leaf that requires a gradient. If only one text is given, both libraries run
     it.
     """
     return with_first_line(LEAF, name, numbers, {"torch": torch, "paddle": torch if paddle is None else paddle})
 
 
 def plain(numbers: str, **programs: str) -> dict[str, str]:
-    """Return programs, by library, on a tensor `x` that does not require a gradient."""
+    """Return each library's program on a tensor `x` that does not require a gradient."""
     return with_first_line(PLAIN, "x", numbers, programs)
 
 

@@ -1,12 +1,12 @@
-"""Record in gradients.json if `.grad` of PyTorch and Paddle remains one tensor, or is replaced by a new one.
+"""Record in gradients.json whether `.grad` of PyTorch and Paddle remains one tensor, or is replaced by a new one.
 
 python facts/gradients.py torch      in an environment that has torch
 python facts/gradients.py paddle
 
 A program calls `look(step, x, kept)` after each step. The call records the gradient of `x`: its numbers, its version,
-its strides, and if it requires a gradient itself. It also records the gradient `kept` that the program read earlier:
-its numbers, its version, if `x.grad` is still the same object, and if both have the same address. `note(what, value)`
-adds one value.
+its strides, and whether it requires a gradient itself. It also records the gradient `kept` that the program read
+earlier: its numbers, its version, whether `x.grad` is still the same object, and whether both have the same address.
+`note(what, value)` adds one value.
 """
 
 from __future__ import annotations

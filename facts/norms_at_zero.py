@@ -5,7 +5,7 @@
 
 A question is an expression of a tensor `x`. `L` is the library and `F` its `nn.functional`. The answer has the result,
 the gradient of the sum of the result, and the gradient of the sum of the squares of this gradient. An error is recorded
-as its type; a tensor that does not require a gradient, as "constant".
+as its type, and a tensor that does not require a gradient is recorded as "constant".
 """
 
 from __future__ import annotations

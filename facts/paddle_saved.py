@@ -171,7 +171,7 @@ NOT_CALLED = frozenset(
 
 
 def arguments(paddle: Any, wanting: str) -> dict[str, Any]:
-    """Return tensors by name for the calls; those in ``wanting`` require a gradient and are not leaves."""
+    """Return the named tensors for the calls. Those in ``wanting`` require a gradient and are not leaves."""
 
     def matrix(name: str, low: float, shape: tuple[int, ...] = (3, 3)) -> Any:
         count = 1

@@ -3,10 +3,10 @@
 python facts/public_reports.py torch      in an environment that has torch, numpy and memory_stage
 python facts/public_reports.py paddle
 
-An answer says if the explanation contains the faulty line (`is named`), and if the fixes work (`fixes`). `fixes` is
-"edit" if every edit works: after the edit the program has no fault, and the output of a manually corrected program. It
-is "words" if all fixes are in words, which no test can apply, and "" otherwise. If a program can be corrected in two
-ways, each way has a file in `right/`.
+An answer says whether the explanation contains the faulty line (`is named`), and whether the fixes work (`fixes`).
+`fixes` is "edit" if every edit works: after the edit the program has no fault, and prints the same as a manually
+corrected program. It is "words" if all fixes are in words, which no test can apply, and "" otherwise. If a program can
+be corrected in two ways, each way has a file in `right/`.
 """
 
 from __future__ import annotations

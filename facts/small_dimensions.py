@@ -4,7 +4,7 @@ python facts/small_dimensions.py torch      in an environment that has torch
 
 An answer about strides is the list of strides. A question about results has an operand `x`; its answer has the strides
 of the result of each operation on `x`, except for operations that raise an error. For a comparison, `x`, `y` or
-both require a gradient; the answer for each of these cases says if `x` requires a gradient afterwards, and has the
+both require a gradient; the answer for each of these cases says whether `x` requires a gradient afterwards, and has the
 gradients of the leaves after `x.sum().backward()`.
 """
 
