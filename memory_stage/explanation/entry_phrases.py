@@ -69,7 +69,7 @@ def describe_saved(save: SaveEntry) -> SavedTensor:
 
 
 def name_saved(saves: list[SaveEntry]) -> Text:
-    """Return a phrase such as ```h`, which `mul` in line 4 saved at version 0``; of several tensors, it names two."""
+    """Return a phrase such as ```h`, which `mul` in line 4 saved at version 0``; it names at most two tensors."""
     phrases = dict.fromkeys(
         message(
             "`{name}`, which `{operation}` in line {line} saved at version {version}",

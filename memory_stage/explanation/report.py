@@ -52,7 +52,7 @@ class Report:
         return False
 
     def folded(self) -> list[tuple[ReportRow, ReportRow, int]]:
-        """Return each group of equal rows, such as those of a loop, as its first row, its last row and their number.
+        """Return each group of equal rows, such as those of a loop: the first row, the last row and the number of rows.
 
         All writes of layers in one line count as equal rows unless they made a saved tensor stale. The same applies to
         writes of optimizers.

@@ -29,7 +29,7 @@ def as_text(
     cut_short: str,
     first: Sequence[ReportRow] = (),
 ) -> str:
-    """Return the text of a report: every row with its reasons below it, after the rows to read ``first``."""
+    """Return the text of a report: the rows to read ``first``, then every row with its reasons below it."""
     parts = wrapped(summary(totals), WIDTH)
     for row in first[:MOST_FIRST]:
         look = message("Read row {number} first, {line}.", number=row.number, line=str(row.where))

@@ -60,7 +60,7 @@ class OverwrittenSaves:
         self.stale += [(weakref.ref(node), names, saved) for node, names, saved in _saved_tensors(lost, lost=True)]
 
     def preserved(self, besides: Iterable[int]) -> int:
-        """Return the number of preserved bytes outside ``besides``, the ids of storages that the operation keeps."""
+        """Return the number of preserved bytes outside the operation's own storages; ``besides`` has their ids."""
         own = set(besides)
         return sum(nbytes for storage, nbytes in self.patches.items() if storage not in own)
 

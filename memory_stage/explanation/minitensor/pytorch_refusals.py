@@ -166,7 +166,7 @@ class PytorchRefusals:
             self._origins.viewed(x, op, base)
 
     def refuses_view(self, x: Tensor, recorded: bool, saved: Sequence[Tensor] = ()) -> Message | None:
-        """Return the reason in the origin of ``x`` why PyTorch would not write or reshape ``x`` in place; or None."""
+        """Return why PyTorch would not write or reshape ``x`` in place because of the way ``x`` was made; or None."""
         return self._origins.refuses(x, recorded, saved) if _is_pytorchs(x) else None
 
     def refuses(

@@ -46,7 +46,7 @@ class _Container:
 def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
     """Yield a fault for each dict or list that holds aliases of parameters, if the program treats it as copies.
 
-    It does so if it updates an entry in place from the parameter, or copies the entries into the parameters.
+    The program does so if it updates an entry in place from the parameter, or copies the entries into the parameters.
     """
     owned = {x.data_ptr(): x for x in _trained(variables) if x.layout is torch.strided and x.numel()}
     seen: set[tuple[int, ...]] = set()

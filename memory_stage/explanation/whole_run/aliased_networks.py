@@ -1,4 +1,4 @@
-"""Diagnose networks of PyTorch that share their parameters, and parameters that an optimizer no longer has."""
+"""Diagnose networks of PyTorch that share their parameters, and new parameters that no optimizer received."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from memory_stage.watch.lines import ProgramLine
 #: Attributes, methods and functions whose result has the numbers of a tensor without its history.
 _ATTRIBUTES, _METHODS = ("data",), ("detach", "item", "tolist", "numpy")
 _DIFFERENTIATING = ("torch.autograd.grad", "autograd.grad", "grad")
-#: Functions whose results have no history, as the results of comparisons.
+#: Functions whose results have no history, like those of comparisons.
 _WITHOUT_HISTORY = ("argmax", "argmin", "argsort", "eq", "ne", "gt", "ge", "lt", "le", "isclose", "nonzero")
 _COPYING = ("tensor", "as_tensor", "Tensor", "FloatTensor")
 
@@ -84,7 +84,7 @@ def evidence_of_cut_history(refused: RefusedStatement) -> tuple[Evidence, ...]:
 
 
 def _cut(refused: RefusedStatement) -> tuple[ast.expr, str] | None:
-    """Return the last expression that drops a history on the way to the loss, and the tensor with it; or None."""
+    """Return the last expression that drops a history on the way to the loss, and the tensor that has it; or None."""
     root = "" if refused.statement is None else program_text.differentiated(refused.statement)
     if not root:
         return None

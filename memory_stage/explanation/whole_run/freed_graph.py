@@ -208,7 +208,7 @@ def _name_of_constant(border: _Border, names: ProgramNames) -> str:
 
 
 def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
-    """Return the nodes behind the variable on which ``freed``, a line of the innermost frame, called ``backward``."""
+    """Return the nodes behind the variable from which line ``freed`` ran backward, if it is in the innermost frame."""
     statement = ProgramText(freed.file).statement_at(freed.number)
     name = "" if statement is None else differentiated(statement)
     frame = frames[0] if frames else None
@@ -218,7 +218,7 @@ def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
 
 
 def _lists_with(node: Any, frames: list[FrameType]) -> tuple[list[str], ProgramLine]:
-    """Return the lists that hold a result of a node, and the line of their frame that runs; [] if there are none."""
+    """Return the lists that hold a result of a node, and the line that their frame runs; [] if there are none."""
     for frame in frames:
         lists = lists_with_node(node, frame)
         if lists:
@@ -230,7 +230,7 @@ def _kept_in_list(names: list[str], place: ProgramLine, border: _Border) -> Faul
     """Return the fault of a list that still holds results of an earlier iteration although their graph is freed.
 
     Args:
-        names: the code that reaches the list, and then the code that reaches each list that is filled with it.
+        names: the code that reaches the list, and then the code that reaches each list filled together with it.
         place: the line that runs or calls the backward pass, in a function that has these names.
     """
     name, text = names[0], ProgramText(place.file)
@@ -358,7 +358,7 @@ def _fixes_of_second_pass(
 
 
 def _reader_in_loop(text: ProgramText, made: ast.Assign, asking: ast.stmt) -> ast.stmt | None:
-    """Return the first reader of a name that ``made`` assigns, in a loop after ``made`` around ``asking``; or None."""
+    """Return the statement of a later loop around ``asking`` that first reads a name assigned by ``made``; or None."""
     for loop in text.loops_around(asking.lineno):
         if made.lineno < loop.lineno:
             return next((each for each in loop.body if assigned_names(made) & names_in(each)), None)
@@ -395,15 +395,15 @@ def _carried(names: ProgramNames, border: _Border) -> Fault:
     return _carrying(value, border, _detach_after(asking, value, *statements))
 
 
-#: How many attributes and keys lead from a variable to a list at most, and the most entries of an object.
+#: The most attributes and keys between a variable and a list, and the most entries of a searched object.
 DEPTH, MOST_ENTRIES = 2, 64
 
 
 def lists_with_node(node: Any, frame: FrameType) -> list[str]:
-    """Return the code that reaches a list with the tensor that a node made, and then the lists filled with it; or [].
+    """Return the code that reaches a list with the tensor that a node made, then the lists filled together with it.
 
-    The entries may be tuples of tensors. A list is filled with another one if it is an attribute of the same object, or
-    a value of the same dict, and has as many entries.
+    The list is empty if there is none. The entries may be tuples of tensors. Two lists are filled together if they are
+    attributes of one object, or values of one dict, and have the same number of entries.
     """
     found = [*_lists_in(frame.f_locals), *_lists_in(frame.f_globals)]
     for owner, path, values in found:
@@ -420,7 +420,7 @@ def _lists_in(variables: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
 
 
 def _reach(owner: str, path: str, value: Any, depth: int) -> Iterator[tuple[str, str, Any]]:
-    """Yield each list behind ``path``, with the path of its object or dict, or "", and its own path."""
+    """Yield for each list behind ``path`` the path of the object or dict with it (or ""), its path, and itself."""
     if type(value) in (list, collections.deque):
         yield owner, path, value
         return

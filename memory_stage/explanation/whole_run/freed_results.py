@@ -27,7 +27,7 @@ from memory_stage.watch.write_log import WriteLog
 #: Code that draws random numbers or advances an iterator, and code that has the names of variables in strings.
 RANDOM = re.compile(r"rand|normal|bernoulli|multinomial|sample|\bnext\(")
 _NAMES_IN_STRINGS = r"(?<![\w.])(exec|eval|globals|locals|vars|getattr|setattr)\(|__dict__"
-#: Methods that change a layer, perhaps by way of another name.
+#: Methods that change a layer, which the program may call by another name.
 _CHANGING = ("train", "eval", "requires_grad_", "load_state_dict", "apply", "to", "half", "double", "float", "copy_")
 _CLEARING = ("zero_grad", "clear_grad", "clear_gradients")
 _HARMLESS = rf"(?!\w|\.(parameters|{'|'.join(_CLEARING)})\()"
@@ -114,7 +114,7 @@ class FreedResults:
         return [node for node in self.graph.nodes_behind(tensors) if not self._is_old(node)]
 
     def results_in(self, frames: list[FrameType]) -> Iterator[tuple[str, Any]]:
-        """Yield the variables and attributes of frames that are such results."""
+        """Yield these results among the variables and attributes of frames, each with its name."""
         found = named_tensors.in_frames(frames, self.graph.is_tensor)
         yield from ((name, x) for name, x in found if self.graph.node_of(x) in self._border)
 
@@ -148,7 +148,7 @@ class FreedResults:
     def is_only_way(self, x: Any) -> bool:
         """Return True if the training of a parameter would end if ``x`` were detached.
 
-        If there is an optimizer, other parameters may change as averages, without training.
+        If there is an optimizer, only its parameters are trained; others may change because they are averages.
         """
         optimizers = [each for each in gc.get_objects() if issubclass(type(each), self.graph.optimizer)]
         owned = {number for each in optimizers for number in self.parameters_of(each)}
@@ -354,7 +354,7 @@ def _functions(texts: Sequence[ProgramText]) -> dict[str, list[_Function]]:
 
 
 def _scope(text: ProgramText, frame: FrameType, name: str) -> list[ast.AST]:
-    """Return the nodes of a frame's function; for a module, without the functions with a local variable ``name``."""
+    """Return the nodes of a frame's function; for a module, those outside functions with a local variable ``name``."""
     function = text.function_at(frame.f_lineno)
     if function is not None:
         return list(ast.walk(function))

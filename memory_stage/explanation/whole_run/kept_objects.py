@@ -49,7 +49,7 @@ def diagnose_gradients(
 def _is_leaf(x: Any) -> bool:
     try:
         return bool(x.is_leaf)
-    except RuntimeError:  # a view whose history a write to its base has made invalid
+    except RuntimeError:  # a view whose history is invalid since a write to its base
         return False
 
 
@@ -76,7 +76,7 @@ def _repeated_gradient(text: ProgramText, root: str, paths: list[str], leaf: str
 
 
 def _changed_gradient(text: ProgramText, name: str, leaf: str, passes: set[tuple[str, int]]) -> Iterator[Fault]:
-    """Yield a fault if code outside of functions and blocks names a gradient, runs backward, and reads the name."""
+    """Yield a fault if top-level code stores a gradient in a variable, runs backward, and reads the variable."""
     kept = [
         each
         for each in text.statements()

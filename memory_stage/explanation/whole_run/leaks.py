@@ -323,7 +323,7 @@ class FunctionLeaks:
         self._lines.on_repeated = None
 
     def with_local(self, faults: list[Fault]) -> list[Fault]:
-        """Return ``faults`` and the last fault of each local variable whose line is in none of them."""
+        """Return ``faults`` and the last fault of each local variable whose line has no fault in ``faults``."""
         lines = {each.evidence[0].line for each in faults}
         return faults + [each for each in self._found.values() if each.evidence[0].line not in lines]
 

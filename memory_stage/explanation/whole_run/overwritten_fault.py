@@ -38,7 +38,7 @@ def overwritten_fault(
     Args:
         saved_by: the name of the operation that saved it.
         savers: the lines that saved the tensor, each with the name of its operation, the earliest first.
-        operations: the name of the operation of each line that overwrote it.
+        operations: maps each line that overwrote the tensor to the name of its operation.
         reason: the derivative that needs the tensor.
         fixes: ways to mend the program, the best first.
         is_silent: True if the backward pass raises no error.

@@ -64,7 +64,7 @@ class ProgramNames:
 def _is_trained(x: torch.Tensor) -> bool:
     try:
         return x.is_leaf and x.requires_grad
-    except RuntimeError:  # PyTorch raises for a view whose history a write to the base has made invalid
+    except RuntimeError:  # a view whose history is invalid since a write to its base
         return False
 
 

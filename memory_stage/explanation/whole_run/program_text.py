@@ -199,7 +199,7 @@ class ProgramText:
     def wrapped(self, expression: ast.expr, pattern: str) -> tuple[Edit, ...]:
         """Return the edit that puts an expression into a pattern such as ``{}.clone()``; () if it has several lines.
 
-        An operation gets parentheses in front of a method.
+        If the pattern calls a method, an operation gets parentheses.
         """
         if expression.lineno != expression.end_lineno:
             return ()

@@ -61,7 +61,7 @@ _INITIALIZING = re.compile(r"\.(uniform|normal|fill|zero|copy|exponential|set_va
 
 
 def fix_leaf(refused: RefusedStatement) -> list[Fix]:
-    """Return fixes: put this and the next writes of the tensor under ``no_grad``; or make a new tensor, as in hooks."""
+    """Return fixes: put this and the next writes of the tensor under ``no_grad``; or make a new tensor."""
     if refused.statement is None:
         return []
     hook = _fix_in_hook(refused)

@@ -10,7 +10,7 @@ from memory_stage.explanation.whole_run.program_text import ProgramText
 from memory_stage.messages import Text, capitalized, message, plural
 from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
 
-#: The roles of the lines in such a fault, and the reasons.
+#: The roles of the lines in a fault about a freed graph, and the reasons.
 FREED = message("ran backward through it and freed it")
 _NEEDED_AGAIN = message("needs it again")
 _NEEDED_NEXT_TIME = message("needs it again, the next time it runs")
