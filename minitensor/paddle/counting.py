@@ -32,9 +32,10 @@ def unique(
 
     Returns:
         The n values, of shape [n]. With ``axis``, the n slices: a tensor of the shape of ``x``, except for length n
-        along ``axis``. If more is requested, a tuple in this order: the values; the position in ``x`` of the first
-        occurrence of each value, of shape [n]; for each element (or slice) of ``x`` its position among the values, of
-        shape [number of elements or slices]; the number of occurrences of each value, of shape [n].
+        along ``axis``. If more is requested, a tuple: the values; for ``return_index``, the position in ``x`` of the
+        first occurrence of each value, of shape [n]; for ``return_inverse``, the position among the values of each
+        element (or slice) of ``x``, of shape [number of elements or slices]; for ``return_counts``, the number of
+        occurrences of each value, of shape [n].
 
     Raises:
         IndexError: if ``x`` does not have that axis.

@@ -145,8 +145,9 @@ def copied_in_order(array: Array, outward: Sequence[int]) -> Array:
 def view_strides(array: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
     """Return the strides, in bytes, of a view of ``array`` in another shape. None means that the shape needs a copy.
 
-    As in PyTorch, each group of neighbouring dimensions that are contiguous with each other is divided into the new
-    dimensions, from the last to the first. numpy makes the same views, but gives dimensions of length 1 other strides.
+    As in PyTorch, neighbouring dimensions that are contiguous with each other form a group. Each group is divided into
+    new dimensions, from the last to the first. numpy makes the same views, but gives dimensions of length 1 other
+    strides.
 
     Args:
         array: an array with at least one element.
