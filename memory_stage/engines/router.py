@@ -2,7 +2,6 @@
 
 * minitensor's own tensors are recorded whenever minitensor is installed.
 * A framework is recorded as soon as the program has imported it. The stage never imports it first.
-* To add a framework, add a line to :data:`FRAMEWORKS`.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class Meter:
         self.note(f"[{number}]" if number else "[ ]")
 
     def note(self, label: str) -> None:
-        """Add a reading for the cell ``label``, with the change since the cell began or since a later reading."""
+        """Add a reading for the cell ``label``, with the change since the cell began or since its last reading."""
         before, now = self._before, read(self._device)
         # The counters of another device, or of a new simulated one, start at 0.
         begins = before.device != now.device or before.capacity != now.capacity

@@ -81,7 +81,7 @@ def message(text: str, /, **values: Text | int) -> Message:
 
 
 def in_context(context: str, text: str, /, **values: Text | int) -> Message:
-    """Return the message ``text`` in one of its meanings: in the context "notebook", a "cell" is a notebook's."""
+    """Return the message ``text`` in one of its meanings: in the context "notebook", "cell" means one of a notebook."""
     return Message(text, _as_texts(values), context=context)
 
 

@@ -19,7 +19,7 @@ class Statement:
     text: str  # the source of the value or of the whole statement, on one line
     file: str
     function: str  # the function that contains the statement; "" for the top level
-    loops: tuple[int, ...] = ()  # the numbers of the hooks of the loops around the statement, the outermost loop first
+    loops: tuple[int, ...] = ()  # the hook numbers of the loops around the statement, the outermost loop first
 
     @property
     def is_quiet(self) -> bool:

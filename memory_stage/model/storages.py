@@ -16,7 +16,7 @@ from memory_stage.model.journal import Journal
 from memory_stage.trace import cells
 from memory_stage.trace.cells import Raster
 
-SAMPLES = 40_000  # the most sample cells in all rasters of a recording together; then events get no raster
+SAMPLES = 40_000  # the largest number of sample cells in a recording; after these, events get no raster
 
 
 class Storages:

@@ -168,7 +168,7 @@ class Tensors:
     def name_group(self, entry: TensorEntry) -> None:
         """Label a tensor's group and its states with the tensor's first name, if the group has no label yet.
 
-        Of the states, only those of the running step are labelled or, for a leaf, all of them.
+        Only the states of the running step are labelled; for a leaf, all states are.
         """
         group = entry.group
         if not group.label:

@@ -74,8 +74,8 @@ class CountedRun:
         """Return the numbers of the first and the last statement to record.
 
         The recorded part begins with an iteration of a loop around the last statement: the iteration in which the node
-        was created. Of several such loops, the outermost one is used whose iteration is not too long. Without one, it
-        begins a few statements before the first statement of interest.
+        was created. If there are several such loops, it is the outermost one whose iteration is not too long. If there
+        is none, the part begins a few statements before the first statement of interest.
 
         Args:
             node: the number of the node; -1 if there is none.

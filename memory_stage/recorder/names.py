@@ -68,7 +68,7 @@ class Names:
             self._overwritten["_"] = id(self.namespace.get("_"))
 
     def in_value(self, value: Any) -> tuple[TensorEntry | None, list[TensorEntry]]:
-        """Return the entry of a value that is a tensor, else None; and those of all tensors that the value contains."""
+        """Return the entry of ``value`` if it is a tensor, or else None; and the entries of all tensors in it."""
         engine = self.ledger.engine
         if isinstance(value, np.ndarray) or engine.is_tensor(value):
             entry = self._register(value)

@@ -93,7 +93,7 @@ class ProgramSource:
             self.remove_hooks()
 
     def remove_hooks(self) -> None:
-        """Restore the code object without hooks of every function. Calls in progress keep their hooks."""
+        """Restore every function's code object without hooks. Calls in progress keep their hooks."""
         self._has_new_hooks = False
         plain = [self.plain]
         for reference, code in self._functions:

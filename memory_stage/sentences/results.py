@@ -259,7 +259,7 @@ def say_reshaped(done: FinishedStep, fact: Reshaped, raised: Wrote | None = None
     """Describe a tensor whose shape or strides changed, on the same storage.
 
     Args:
-        raised: the write of no cell that raised the version; None if the version stays.
+        raised: the change that raised the version without writing a cell; None if the version stays.
     """
     tensor, storage = fact.tensor, fact.tensor.storage
     names = [named.name for named in done.all(Named) if named.tensor is tensor]

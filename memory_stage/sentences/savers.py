@@ -143,7 +143,7 @@ def _copied(kept: BytesPreserved, who: Text, count: int) -> tuple[Text, ...]:
 
 
 def spared_text(fact: Wrote) -> tuple[Text, ...]:
-    """Describe, under "copy_on_write", the nodes that saved other cells of the storage, which need no copy."""
+    """Describe the nodes that saved other cells of the storage, which "copy_on_write" does not copy."""
     if not fact.spared or fact.preserved is not None:
         return ()
     who, _ = named_savers(save.node for save in fact.spared)

@@ -81,7 +81,7 @@ def _forward(done: FinishedStep) -> Text:
 
 
 def _main(done: FinishedStep) -> list[Any]:
-    """Return the changes by operations, without auxiliary views and casts and freed storages of other threads."""
+    """Return the changes by operations. Leave out auxiliary views and casts, and freed storages of other threads."""
     ops = done.all(*_SAYS)
     ops = [fact for fact in ops if not (isinstance(fact, changes.Elsewhere) and fact.storage.freed)]
     if any(isinstance(fact, changes.Moved) and fact.op == "set_" for fact in ops):

@@ -94,7 +94,7 @@ def _describe_without_history(subject: Text, fact: Wrote, cells: Text, through: 
 
 
 def _second_name(done: FinishedStep, fact: Wrote, names: list[str]) -> Text:
-    """Return the sentence about a further name of the written tensor; "" if there is none or the first names it."""
+    """Return the sentence about a further name of the written tensor; "" if there is none or it was mentioned."""
     if names == ["_"]:
         return message("The notebook keeps {tensor} as its output, `_`.", tensor=name_or_operation(done, fact.tensor))
     return message("{name} names the same tensor.", name=code(names[0])) if names and fact.victims else ""
@@ -198,8 +198,8 @@ def _says_through(done: FinishedStep, fact: Wrote) -> bool:
 def _same_tensor(done: FinishedStep, fact: Wrote) -> Text:
     """Return a sentence with the other names of the written tensor.
 
-    If the statement is an expression, these are the names that it does not mention. If it mentions all of them, or for
-    another statement, they are all names except the one in the step's first sentence.
+    If the statement is an expression, these are the names that it does not mention. If it mentions all of them, or if
+    the statement is of another kind, they are all names except the one in the step's first sentence.
     """
     names = fact.tensor.names
     if len(names) < 2 or any(named.tensor is fact.tensor for named in done.all(Named)):

@@ -2,7 +2,7 @@
 
 The recorder of :mod:`memory_stage.recorder` records every step, so it is only for short programs. This package records
 just enough to answer one question when a backward pass fails or would compute wrong gradients: *which line overwrote a
-tensor that the backward pass needs?* It has logs, whose size is limited in a run of any length, such as:
+tensor that the backward pass needs?* It has logs of a limited size, however long the run is, such as:
 
 * :class:`~memory_stage.watch.node_log.NodeLog`: the line that created each node of the graph, by the node's sequence
   number;

@@ -94,7 +94,7 @@ class WriteLog:
             writes.begin, writes.end = min(writes.begin, extent[0]), max(writes.end, extent[1])
 
     def since(self, storage: int, time: int) -> list[LineWrites]:
-        """Return the entries of a storage whose last write was after ``time``, in the order of these writes."""
+        """Return a storage's entries with a last write after ``time``, in the order of these writes."""
         lines = self._storages.get(storage, {})
         return sorted((each for each in lines.values() if each.last > time), key=lambda each: each.last)
 

@@ -95,7 +95,8 @@ class Figure:
         sentence: a sentence that describes the first picture.
         tables: the figure's numbers as tables.
         steps: one sentence for each event; empty if the figure has no events, or too many.
-        renew: returns new data or None for a reader's choices in a live notebook; None if the data never change.
+        renew: called with a reader's choices in a live notebook, it returns new data, or None to keep the old. None if
+            the data never change.
     """
 
     data: dict[str, Any]

@@ -7,7 +7,6 @@ JavaScript. So a picture from V8 equals, byte for byte, the one that the page dr
   `<memory-stage>` element. Its texts are English; `scripts(language)` returns the names of the scripts that another
   language needs.
 * `widget_source()` is an ES module with the same stage for `anywidget`, because a classic script has no `export`.
-* `svg(trace)` needs the optional package mini-racer (V8); `available()` is True if it is installed.
 
 `tools/bundle.js` builds the script from the modules in the folder `js`.
 """
@@ -56,7 +55,7 @@ def svg(trace: dict, variant: int = 0, step: int | None = None, width: int = 760
 
     Args:
         step: the number of the step, counted from 0; None for the last.
-        room: the largest height in px. A higher picture shows only the names of some storages. None for no limit.
+        room: the largest height in px, or None. A picture that does not fit shows only the names of some storages.
 
     Raises:
         ImportError: if mini-racer is not installed.

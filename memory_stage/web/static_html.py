@@ -18,7 +18,7 @@ from memory_stage.web import picture
 from memory_stage.web.embed import as_data, prose
 
 _NUMBER = re.compile(r"[\d,.]+ (?:B|[KMG]iB)")
-_SENTENCES = message("what happens")  # this column gets a least width, so that sentences can be read
+_SENTENCES = message("what happens")  # this column gets a minimum width, so that sentences can be read
 _COUNTERS = {"allocated": message("allocated"), "peak": message("peak"), "reserved": message("reserved")}
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from memory_stage.watch.node_log import BackwardPass
 
-MOST_NODES = 100_000  # alive, and as many freed ones; at the limit, the oldest is forgotten
+MOST_NODES = 100_000  # the most living nodes, and the most freed ones; at the limit, the oldest is forgotten
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class WatchedPaddleRun:
         self._suspicious_passes = 0
 
     def begin(self) -> None:
-        """Patch Paddle's functions for this thread, also again after :meth:`end`."""
+        """Patch Paddle's functions for this thread. It may be called again after :meth:`end`."""
         self.calls.open()
         self._patches.apply(self._paddle)
 

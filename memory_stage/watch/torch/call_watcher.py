@@ -168,7 +168,7 @@ class CallWatcher(TorchFunctionMode):
         return result
 
     def call_elsewhere(self, frame: FrameType, call: Callable[[], Any], func: Any, types: Any, given: Any) -> Any:
-        """Run a call of torch that another thread than the watched one makes, and log its writes.
+        """Run a call of torch by a thread other than the watched one, and log its writes.
 
         This method runs in that other thread.
 
@@ -206,7 +206,7 @@ class CallWatcher(TorchFunctionMode):
             self._fail(failure)
 
     def log_function(self, node: int, frame: FrameType) -> None:
-        """Log the node of a function of the program, given its sequence number and the frame of its call."""
+        """Log the node with the sequence number ``node``, which a function of the program made; ``frame`` called it."""
         self.nodes.fill_gap(node, self.lines.number_of(frame), self.time)
 
     def log_pass(self, first: int, end: int, frame: FrameType) -> None:
@@ -321,7 +321,7 @@ def _written(kind: _CallKind, types: Any, given: list[tuple[torch.Tensor, int]])
 
     Args:
         kind: the kind of the call.
-        types: the classes among those of the arguments that override torch's functions; empty if there are none.
+        types: the arguments' classes that override torch's functions; empty if there are none.
         given: the tensor arguments, each with its version before the call.
     """
     if kind.detaches:

@@ -114,7 +114,7 @@ class SharedArrays:
                     self._changed.popitem(last=False)
 
     def _is_as_changed(self, array: np.ndarray, line: int) -> bool:
-        """True if a line shares memory again that still has the numbers that torch wrote into it."""
+        """True if a line shares memory again, and the memory still has the numbers that torch wrote into it."""
         begin = array.__array_interface__["data"][0]
         known = self._changed.get((line, begin, begin + array.nbytes))
         if known is None:
