@@ -52,7 +52,7 @@ RULES = {
     "requirements": ("tests/site/test_tools.py",),
 }
 #: The tests that concern the changes may take this part of the recorded time of all tests, about a minute of one core.
-#: A limit in seconds would be wrong if the machine was busy, and all tests slow, when `tests/longest.txt` was recorded.
+#: A limit in seconds would be wrong if `tests/longest.txt` was recorded on a busy machine, where all tests are slow.
 LARGEST_PART = 0.03
 UNLISTED = 1.5  # the seconds assumed for a file that is not in tests/longest.txt
 

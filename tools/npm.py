@@ -77,7 +77,7 @@ def call(command: list[str], folder: Path | str, otherwise: str, **environment: 
     """Run a command and return its output.
 
     Raises:
-        MissingError: if the command fails. The message has `otherwise`, and the first lines of the output that are no
+        MissingError: if the command fails. The message is `otherwise`, followed by the first lines of the output except
             warnings.
     """
     env = {**os.environ, **environment}

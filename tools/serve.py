@@ -89,7 +89,7 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 def open_server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
-    """Return a server of `folder` on the first free one of the TRIES ports from `port` on.
+    """Return a server of `folder` on `port` or, if it is in use, on the next free one of TRIES ports.
 
     If none is free, or if `port` is 0, the system chooses a port.
     """

@@ -9,7 +9,7 @@
     print(x.tolist())
 
 * A cell can use the names ``mt``, ``dist`` (``minitensor.distributed``), ``np``, ``rank``, ``size`` and ``comm``
-  (mpi4py's communicator). Names that a cell assigns exist in the next cell. ``%%ranks 2`` runs on the ranks 0 and 1.
+  (mpi4py's communicator). Later cells can use the names that a cell assigns. ``%%ranks 2`` runs on the ranks 0 and 1.
 * If MPI is not installed, :func:`run` returns recorded answers of the same program, and the output says that they are
   recorded.
 * If a rank ends or does not finish in time, the error contains the number of the rank, and all ranks are ended. All

@@ -192,7 +192,7 @@ def shows_the_memory_of_a_gpu(chapter):
 
 @rule
 def explains_a_term_before_it_is_used(chapter):
-    """A term of a later chapter is in italics, with a short explanation, at its first use, or links to that chapter.
+    """At its first use, a term of a later chapter is in italics with a short explanation, or links to that chapter.
 
     Words with an everyday meaning are excepted, and so are "known" terms, which are familiar to a reader who has
     trained a network once.
@@ -241,7 +241,7 @@ def forms_of(term: dict[str, Any]) -> str:
 
 @rule
 def expects_errors_by_name(chapter):
-    """Refuse the tag raises-exception, which also accepts a cell that raises nothing, or another error."""
+    """Refuse the tag raises-exception, because it also accepts a cell that raises no error or another error."""
     for cell in chapter.code:
         if "raises-exception" in cell.metadata.get("tags", []):
             return "the tag raises-exception; use %%expect_error"

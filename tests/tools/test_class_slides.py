@@ -1,4 +1,4 @@
-"""Test which pieces of a page are put on slides, with a page that has one stage and one exercise."""
+"""Test which pieces of a page are put on slides. The page has one stage and one exercise."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ from tests.support.conformance.goldens import CASES, ELEMENTS, Case, recorded_co
 from tests.support.engine import samples_indexed
 from tests.support.engine.samples import IN_PLACE_ONCE, Sample
 
-#: The bytes that the history of a write may take beside the copies, as a fraction of the target's bytes.
+#: How many bytes the history of a write may take in addition to the copies, as a fraction of the target's bytes.
 SLACK = 0.01
 PADDLE, TORCH = "paddle-2.6.2", "torch-2.13.0"
 
 #: One sample for each operation of the table whose target can need a gradient.
 SAMPLES = [s for s in IN_PLACE_ONCE if s.target in s.wanting(in_place=True)]
-#: The cases of floats recorded for Paddle 2.6.2 that can run on a large tensor.
+#: The recorded cases of Paddle 2.6.2 with floats that can run on a large tensor.
 GOLDEN = [
     case
     for case in CASES

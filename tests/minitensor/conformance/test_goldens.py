@@ -43,8 +43,8 @@ def test_all_cases_are_compared():
     facts = sum(len(compared(case)) for case in CASES)
     print(
         f"\n{len(CASES)} of {len(ALL)} cases compared, in {facts} facts; {len(other)} do not exist, crashed or are "
-        f"left out\n{len(seen)} facts of {len(set(seen))} cases differ on purpose, by {len(DIFFERENCES)} deliberate "
-        f"differences"
+        f"left out\n{len(seen)} facts of {len(set(seen))} cases differ on purpose, for {len(DIFFERENCES)} listed "
+        f"reasons"
     )
 
 

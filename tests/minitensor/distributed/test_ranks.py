@@ -39,7 +39,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     if command is None:
         pytest.skip("there is no mpiexec: pip install mpich")
     if importlib.util.find_spec("sklearn") is None:
-        pytest.skip("scikit-learn is not installed, and the networks learn its digits")
+        pytest.skip("the networks learn digits of scikit-learn, which is not installed")
     file = tmp_path_factory.mktemp("ranks") / "results.json"
     one_core = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     process = subprocess.Popen(

@@ -57,8 +57,8 @@ def test_the_error_after_a_write_beside_saved_cells_says_that_no_saved_bytes_wer
 
 
 def test_three_writes_under_any_policies_preserve_the_values_or_the_first_loss_is_reported():
-    """Try all chains of three writes under any policies. Each writes the front half of the tensor, which is saved, the
-    back half, which is not, or both.
+    """Try all chains of three writes under any policies. The front half of the tensor is saved, and the back half is
+    not. Each write overwrites the front half, the back half or both.
     """
     parts = {"front": slice(0, 2), "back": slice(2, 4), "all": slice(0, 4)}
     steps = list(itertools.product(POLICIES, parts))

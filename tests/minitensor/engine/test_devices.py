@@ -99,7 +99,7 @@ def with_hook(w: mt.Tensor, y: mt.Tensor) -> mt.Tensor:
     return product.sum()
 
 
-#: Calls, most of them outside of the table, with a leaf ``w`` or a tensor ``x`` on one device and ``y`` on the other.
+#: Calls with a leaf ``w`` or a tensor ``x`` on one device and ``y`` on the other. Most are not operations of the table.
 ELSEWHERE: dict[str, Callable[[mt.Tensor, mt.Tensor, mt.Tensor], object]] = {
     "concat": lambda w, x, y: mt.concat([x, y]),
     "stack": lambda w, x, y: mt.stack([x, y]),

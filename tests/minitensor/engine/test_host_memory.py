@@ -47,7 +47,7 @@ def printed(*arguments: str) -> list[list]:
 
 
 def expect_close(ours: int, theirs: int, most: int, what: str) -> None:
-    """Assert that two counts differ by at most 2 % of ``ours`` or, if that is small, of ``most``, the run's maximum."""
+    """Assert that the counts differ by at most 2 % of ``ours`` or, if ``ours`` is below 1 MiB, of the peak ``most``."""
     assert abs(theirs - ours) <= 0.02 * (ours if ours > MIB else most), f"{what}: {ours} counted, {theirs} used"
 
 

@@ -19,7 +19,7 @@ from tests.support.engine.samples import SAMPLES, Sample
 from tests.support.engine.samples_indexed import CASES, Case
 from tests.support.engine.unread import Program, Reads, check, warnings_as_errors
 
-#: Operations that may multiply a gradient by a factor that is 0 by chance, which rightly turns inf into nan.
+#: Operations that may multiply a gradient by a factor that happens to be 0. This rightly turns inf into nan.
 FACTORS = {
     "scale",
     "lerp",

@@ -1,7 +1,7 @@
-"""Test infinite and undefined numbers in views, indices, joins and writes through them. See ``unread`` for the checks.
+"""Test infinite and undefined numbers in views and writes through views, with indices, and in joins.
 
-A result does not depend on overwritten values or on elements outside of a view. Backward has to select the gradients of
-the other elements, because multiplying by 0 would turn inf into nan.
+The checks are those of ``unread``. A result does not depend on overwritten values or on elements outside of a view.
+Backward has to select the gradients of the other elements, because multiplying by 0 would turn inf into nan.
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ CUBE = np.arange(24.0).reshape(2, 3, 4) * 0.1 + 0.5
 COLUMN = np.arange(4.0).reshape(1, 4, 1) + 1
 SQUARE = np.arange(9.0).reshape(3, 3) + 1
 
-#: The numbers of a base, a view, and the same view in numpy. By the records, all views share memory in Paddle 2.6.2.
+#: The numbers of a base, a view, and the same view in numpy. According to the records, all these views share memory in
+#: Paddle 2.6.2.
 VIEWS = {
     "reshape": (CUBE, lambda x: x.reshape([4, 6]), lambda v: v.reshape(4, 6)),
     "reshape -1": (CUBE, lambda x: x.reshape([-1]), lambda v: v.reshape(-1)),

@@ -43,7 +43,7 @@ def test_deep_copies_of_pytorch_tensors_share_memory_as_the_originals_do():
         assert one.storage_offset() == other.storage_offset()
 
 
-def test_the_last_argument_of_to_by_position_is_copy():
+def test_the_last_positional_argument_of_the_method_to_is_copy():
     a = torch.ones(2)
     assert a.to(torch.float32, True) is a and a.to(torch.float32, False, False) is a
     copied = a.to(torch.float32, False, True)

@@ -163,7 +163,7 @@ INTERNAL = {
     for expression in (*row.rules.values(), *row.marks.values())
     for name in (*names_in(expression), *row.operands, *row.argument_names)
 }
-#: Names in rules that are also English words in the gradient lines.
+#: Names in rules that occur as English words in the gradient lines.
 PROSE = {"above", "along", "below", "finite", "to", "where"}
 GRADIENTS = "Gradient of each operand"
 

@@ -16,7 +16,7 @@ asked = facts_module("norms_at_zero")
 RECORDS = asked.recorded()
 MODULES: dict[str, Any] = {"torch": torch, "paddle": minitensor}
 
-#: Reasons for questions whose value or first gradient differs, each with a pattern of the questions.
+#: Maps each reason why a value or a first gradient differs to a pattern of the questions that it concerns.
 KINDS = {
     "PyTorch's count of elements requires a gradient that cannot be computed": r"torch .*L\.norm\(x, 0[,)]",
     "PyTorch's renorm needs two dimensions and accepts p = inf": r"torch .*L\.renorm",
