@@ -367,7 +367,7 @@ class Categorical(Distribution):
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """Return the divergence of ``p`` from ``q`` (Kullback and Leibler 1951), in the broadcast shape of the parameters.
 
-    For :class:`Categorical`, the last dimension of this shape, that of the categories, has length 1.
+    For :class:`Categorical`, the last dimension is the one of the categories, and has length 1 in the result.
 
     Raises:
         NotImplementedError: if the two distributions are of different classes.

@@ -11,7 +11,7 @@ from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.optimizer.optimizer import Optimizer
 
-#: The keys of a scaler's ``state_dict``, with the attributes of the engine's ``LossScale``.
+#: Maps the keys of a scaler's ``state_dict`` to attributes of the engine's ``LossScale``.
 _STATE = {
     "scale": "scale",
     "incr_ratio": "growth",

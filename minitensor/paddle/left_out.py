@@ -1,8 +1,8 @@
 """Paddle's in-place methods that minitensor deliberately lacks, each with the reason and an alternative.
 
 Access to such a name on a tensor raises an ``AttributeError`` with the reason and the alternative. Each name is a
-descriptor, which does not slow down other attributes. A ``__getattr__`` on the class, in contrast, made the look-up of
-every attribute that a tensor lacks 4 times slower, and the engine looks up such attributes.
+descriptor, which does not slow down other attributes. In contrast, a ``__getattr__`` on the class slowed down the
+look-up of missing attributes by a factor of 4, and the engine looks up attributes that a tensor may lack.
 """
 
 from __future__ import annotations

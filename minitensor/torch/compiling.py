@@ -130,7 +130,7 @@ source = FUNCTIONS.source
 
 #: The names of PyTorch's ``grad_fn`` for operators whose left operand is a number and whose right one is a tensor.
 _REFLECTED = {"sub": "RsubBackward1", "pow": "PowBackward2"}
-#: Operators for which PyTorch computes something else if the left operand is a number, with the code that does it.
+#: Maps operators to the code that replaces them if the left operand is a number: PyTorch then computes something else.
 _EXCHANGED = {
     "div": "return redirect('mul', redirect('reciprocal', input), left)",
     "mul": "return redirect('mul', input, left)",

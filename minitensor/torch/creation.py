@@ -51,7 +51,7 @@ def placed(op: str, array: np.ndarray, device: Any, requires_grad: bool) -> Tens
 
 
 def size_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return the shape that a program passed to ``op``, either as separate numbers or as one list, as a tuple.
+    """Return a tuple with the lengths of the shape that a program passed to ``op`` as separate numbers or as one list.
 
     Raises:
         TypeError: if a length is not an integer.

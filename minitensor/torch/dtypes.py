@@ -167,7 +167,7 @@ class Size(tuple):
 
 
 def _ordinal(given: int | str) -> int:
-    """Return the number of a GPU, given as an integer or as text, as an integer.
+    """Return an integer: the number of a GPU that is given as an integer or as text.
 
     Raises:
         RuntimeError: if an integer does not fit into 64 bits, or if a text has more than 18 digits.

@@ -179,7 +179,7 @@ def overlapping_target(op: str, x: Tensor) -> RuntimeError:
 def not_writeable(op: str, x: Tensor) -> RuntimeError:
     """Return the error if ``op`` would write ``x``, which is read-only or has elements that share memory.
 
-    PyTorch only warns when a tensor is created on a read-only array, and later writes into the array.
+    PyTorch would write into a read-only array. It only warns when a tensor is created on one.
     """
     if read_only(x._array) and not overlaps_itself(x._array):
         return errors.read_only_target(op, x)

@@ -167,7 +167,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 
 def _lay_out(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tensor:
-    """Return ``out``, which the advanced index ``entries`` read from ``source``, in PyTorch's memory layout."""
+    """Return ``out`` in PyTorch's memory layout. The advanced index ``entries`` read its elements from ``source``."""
     index: list[np.ndarray] = []
     axes: list[int] = []
     plain: list[Any] = []
@@ -196,8 +196,8 @@ def _lay_out(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tenso
 
 
 def _check_value(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> None:
-    """Raise RuntimeError if ``value`` does not fit into the elements that the index selects; IndexError if there are
-    none, because the index does not fit ``x``.
+    """Raise IndexError if the index does not fit ``x``, and RuntimeError if ``value`` does not fit into the elements
+    that the index selects.
     """
     plain, advanced = engine._plain(entries, x._array)
     try:

@@ -150,7 +150,7 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
 
 
 def _on_root(x: Tensor) -> Tensor:
-    """Return ``x`` itself, or if it is on an :class:`UnversionedStorage`, an alias on the storage :func:`root`."""
+    """Return ``x`` itself, or if it is on an :class:`UnversionedStorage`, an alias on its :func:`root`."""
     if not isinstance(x._storage, UnversionedStorage):
         return x
     return as_torch(BaseTensor._alias(x._array, root(x._storage)))

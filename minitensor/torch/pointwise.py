@@ -22,7 +22,8 @@ from minitensor.torch.tensor import Tensor, as_torch
 
 
 def _common_dtype(*tensors: Tensor) -> dtype | None:
-    """Return the dtype to which the operands are converted before the computation. None means that all have it already.
+    """Return the dtype to which the operands are converted before the computation. None means that all operands have it
+    already.
 
     Without this conversion, the product of two operands could overflow in 16 bits, or in a dtype that is narrower than
     the dtype of the result.

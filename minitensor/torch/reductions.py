@@ -220,7 +220,9 @@ EQUALS = NamedOperation("element", _to_equals, jvp=_of_equals, torch_name="Media
 
 
 def element_of_value(input: Tensor, value: Any, name: str) -> Tensor:
-    """Return a tensor without dimensions with the value ``value``, an element of ``input`` (nan if it has none)."""
+    """Return a tensor without dimensions that has the value ``value``: an element of ``input``, or nan if that is
+    empty.
+    """
     out = without_history(input, like(np.asarray(value, input._array.dtype), input._array), name)
     node = input._current() if modes.grad and input._array.dtype in FLOATS else None
     if node is not None:
@@ -394,7 +396,7 @@ def _reduces_nothing(input: Tensor, dim: Any) -> bool:
 
 
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Return the sum without the elements that are nan: of all elements, or along one or several dimensions ``dim``.
+    """Return the sum of the elements that are not nan, along ``dim`` (one dimension or several; all by default).
 
     Args:
         dtype: the dtype of the result. The input is converted to it first.
@@ -409,7 +411,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Return the mean without the elements that are nan: of all elements, or along one or several dimensions ``dim``.
+    """Return the mean of the elements that are not nan, along ``dim`` (one dimension or several; all by default).
 
     Raises:
         IndexError: if ``input`` has no such dimension.

@@ -93,7 +93,8 @@ def _sort(strides: list[tuple[int, ...]], shape: tuple[int, ...]) -> list[int]:
 def order_of_gradient(leaf: Array) -> tuple[int, ...] | None:
     """Return the dimensions of the gradient of ``leaf`` in their memory order, from the outermost to the innermost.
 
-    None means that the gradient is contiguous. PyTorch creates such a gradient if the leaf is contiguous or has gaps.
+    None means that the gradient is contiguous. PyTorch creates a contiguous gradient if the leaf is contiguous or has
+    gaps.
     """
     if leaf.flags.c_contiguous or not _is_dense(leaf):
         return None
@@ -344,8 +345,8 @@ def rule_of(op: str) -> Rule:
 
 
 def arrange(out: Tensor, rule: Rule, *inputs: Tensor) -> Tensor:
-    """Return ``out``, which several operations have computed from ``inputs``, in the layout that ``rule`` gives to the
-    result of one operation on ``inputs``.
+    """Return ``out`` in the layout that ``rule`` gives to the result of one operation on ``inputs``, although several
+    operations have computed ``out`` from ``inputs``.
 
     ``out`` must be a new tensor to which nothing else refers, and the last operation must not have saved it.
     """

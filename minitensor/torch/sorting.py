@@ -1,7 +1,7 @@
 """Sort, reorder and deduplicate elements. The results are copies.
 
-Gradients flow through the returned elements, except those of ``unique``, but not through positions and counts. Paddle's
-functions have other arguments and results.
+Gradients flow through the returned elements (except those of ``unique``), but not through positions and counts.
+Paddle's functions have other arguments and results.
 """
 
 from __future__ import annotations

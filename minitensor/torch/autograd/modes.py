@@ -16,7 +16,8 @@ __all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_g
 class set_grad_enabled(paddles.set_grad_enabled):
     """Switch the recording of operations on or off immediately.
 
-    A context manager restores the former mode at the end of the block. A decorator switches only inside the function.
+    Used as a context manager, it restores the former mode at the end of the block. Used as a decorator, it switches the
+    mode only inside the function.
 
     Raises:
         TypeError: if ``mode`` is not a bool.
@@ -51,7 +52,7 @@ class inference_mode(no_grad):
     _outside: Any
 
     def __new__(cls, mode: Any = True) -> Any:
-        """Return a context manager, or for ``@inference_mode`` the decorated function. False means ``enable_grad``."""
+        """Return a context manager, or for ``@inference_mode`` the decorated function; for False, ``enable_grad()``."""
         if callable(mode):
             return cls()(mode)
         on = checks.flag("inference_mode()", "mode", mode)

@@ -65,7 +65,7 @@ def _with_inplace(name: str) -> Callable[..., Tensor]:
     return function
 
 
-#: The functions that are rows of the derivative table, by PyTorch's names.
+#: The functions that are rows of the derivative table, keyed by PyTorch's names.
 _ROWS = {
     **{name: _with_inplace(name) for name in _found_in("F")},
     **{name: FUNCTIONS[name] for name in (*_found_in("F_"), *_found_in("f"))},

@@ -127,7 +127,7 @@ class Module(Hooked):
         """Yield this module and every submodule once, with its name.
 
         Args:
-            memo: modules that are not yielded; those that are yielded are added to it.
+            memo: a set of modules to leave out. Every module that is yielded is added to this set.
             prefix: the name of this module.
             remove_duplicate: False to yield a module with each of its names.
         """

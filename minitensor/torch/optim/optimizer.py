@@ -105,7 +105,8 @@ class Optimizer:
         raise checks.undefined(self, "_update")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of each parameter and the settings of each group. An index represents a parameter.
+        """Return the state of each parameter and the settings of each group. Parameters are represented by their
+        indices.
 
         The tensors of the state are not copied: later steps of the optimizer write into them.
         """
