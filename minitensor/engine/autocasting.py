@@ -1,4 +1,4 @@
-"""Cast operands automatically: lists of operations for 16-bit and for float32 operands, and a cache of parameters.
+"""Cast operands automatically: lists of operations that get 16-bit or float32 operands, and a cache of cast parameters.
 
 Inside a context, the operations of one list get 16-bit operands, and the operations of another list get float32
 operands. All other operations get their operands unchanged. The contexts themselves are in
@@ -122,7 +122,7 @@ def autocast(op: str, *given: Any) -> tuple[Any, ...]:
 
 
 def autocasts(function: Function) -> Function:
-    """Decorate a function whose name is in a list, so that this thread's context casts the given tensors."""
+    """Decorate a function whose name is in a list, so that the context of the calling thread casts its tensors."""
     name = function.__name__
 
     @functools.wraps(function)

@@ -88,7 +88,7 @@ class SavedOverwritten(NamedTuple):
 
     Attributes:
         savers: for each overwritten value, the node that saved it and the position of the value in ``node.saved``.
-        patch: the bytes that were preserved for this write; None if they are lost, or in patches of earlier writes.
+        patch: the bytes that were preserved for this write; None if they are lost, or are in earlier patches.
     """
 
     storage: Storage
@@ -254,7 +254,7 @@ def listening(listener: Listener) -> Iterator[None]:
 def _remove_closed() -> None:
     """Remove the current listener if it is closed, then the one before it, and so on.
 
-    A closed listener remains if another one was set after it.
+    A closed listener remains if one that was set after it is still in use.
     """
     while isinstance(last := getattr(watch.listener, "__self__", None), Subscription) and not last._open:
         # The closed listener keeps its `_before`, so it still forwards an event that it is receiving now.
@@ -262,7 +262,7 @@ def _remove_closed() -> None:
 
 
 class Subscription:
-    """A listener that forwards each event to the previous listener. It can be opened once.
+    """A listener that forwards each event to the previous listener. It can be opened only once.
 
     Several subscriptions may be open, and may be closed in any order. If ``on_event`` raises an error other than
     RecursionError, the program continues, the subscription receives no more events, and ``close`` issues a warning.

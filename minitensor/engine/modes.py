@@ -26,7 +26,7 @@ DEFAULT_POLICY = "2.6"
 
 
 class ThreadCounter:
-    """A number of threads. :data:`paused` counts those that do not record, :data:`casting` those that cast operands.
+    """A counter of threads. :data:`paused` counts those that do not record, :data:`casting` those that cast operands.
 
     An operation tests ``threads`` first, which takes 5 ns. If the number is above 0, the operation also reads the modes
     of its thread, which takes 70 ns.
@@ -147,8 +147,8 @@ class set_inplace_policy:
     Args:
         name: if the operation's own backward needs the value, ``"2.5"`` refuses the operation and ``"2.6"`` (the
             default) copies the value first. If another operation saved the value, that operation's backward raises
-            under both. Under ``"copy_on_write"``, it does not raise: just before a write, the bytes that saved tensors
-            need are copied.
+            under both policies. Under ``"copy_on_write"``, it does not raise: just before a write, the bytes that saved
+            tensors need are copied.
 
     Raises:
         ValueError: if ``name`` is none of these.

@@ -11,7 +11,7 @@ from minitensor.engine.checks import NUMPY_INTEGERS, shown
 
 
 class Source:
-    """Holder of the current generator. :func:`seed` puts another generator in its place."""
+    """Holder of the current generator. :func:`seed` replaces the generator."""
 
     @functools.cached_property
     def generator(self) -> np.random.Generator:

@@ -273,7 +273,7 @@ class OnArrays:
         return total
 
     def keep(self, array: np.ndarray) -> None:
-        """Increment the reference count of ``array``'s buffer. The first reference counts its bytes."""
+        """Add a reference to ``array``'s buffer. If it is the first one, count the buffer's bytes."""
         owner = array.base
         if owner is None:
             owner = array
@@ -293,7 +293,7 @@ class OnArrays:
             watch.listener(FlightChanged(size))
 
     def release(self, array: np.ndarray) -> None:
-        """Decrement the reference count of ``array``'s buffer. The last reference subtracts its bytes."""
+        """Drop a reference to ``array``'s buffer. If it was the last one, subtract the buffer's bytes."""
         owner = array.base
         key = id(array if owner is None else owner)
         if self._more and key in self._more:

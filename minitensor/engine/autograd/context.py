@@ -193,7 +193,7 @@ def _show(x: Any) -> str:
 
 
 def written_by(x: Tensor) -> str:
-    """Return the name and line of the last write into the memory of ``x``; a general term if it was not logged."""
+    """Return the name and line of the last write into the memory of ``x``; if not logged, "an in-place operation"."""
     write = write_that_made(x._storage, x._storage.version)
     if write is None:
         return "an in-place operation"
@@ -287,7 +287,7 @@ class PyLayerContext:
             call.constants.append(x)
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Choose the gradient that backward gets for an output without one: zeros if ``value`` is True, else None.
+        """Choose the argument of backward for an output that got no gradient: zeros if ``value`` is True, else None.
 
         Raises:
             TypeError: if ``value`` is not a bool.
@@ -325,8 +325,8 @@ class PyLayerContext:
             )
         x = revived(node, f"saved tensor {i}", saved, self._history(node, source) if self._recorded else None)
         if type(x._array) is np.ndarray:
-            # Views of the tensor must be read-only, too. `unlock` makes views of an array that overlaps itself
-            # writeable, but cannot do so if `restrided` returned this array.
+            # Views of the tensor must be read-only, too. If an array overlaps itself, `unlock` makes its
+            # views writeable, but it cannot do so if `restrided` returned the array.
             array = x._array
             x._array = restrided(array, array.shape, array.strides) if overlaps_itself(array) else array.view()
             x._array.flags.writeable = False

@@ -16,12 +16,12 @@ class GradientMismatch(Exception):
 
 @dataclass
 class Comparison:
-    """Slopes of one output for one input, from backward and from differences.
+    """Slopes of one output for one input, from backward and from finite differences.
 
     Attributes:
         of, by: the names of the output and of the input.
-        analytic, numeric: the slopes from backward and from differences, as arrays. The dimensions of the output come
-            first, then those of the input.
+        analytic, numeric: the slopes from backward and from finite differences, as arrays. The dimensions of the output
+            come first, then those of the input.
         split: the number of leading dimensions that belong to the output.
         labels: the labels of an analytic and of a numeric slope in the message.
     """

@@ -141,7 +141,7 @@ def _is_cleared(gradient: Tensor) -> bool:
 
 
 def _to_tensor(g: np.ndarray, propagation: OnArrays, leaf: Leaf | None = None) -> Tensor:
-    """Return a tensor of ``g``, in the memory order for gradients of ``leaf`` if it has one.
+    """Return a tensor of ``g``, in the memory order that :data:`gradient_orders` has for ``leaf``, if any.
 
     ``g`` is not copied if it is exclusive and already in this order.
     """

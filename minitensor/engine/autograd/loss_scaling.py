@@ -52,8 +52,8 @@ class LossScale:
             unless float32 cannot hold the product.
         backoff, patience: the scale is multiplied by ``backoff`` after ``patience`` updates in a row with inf or nan.
         good, bad: the length of the current run of updates without inf and nan, and of the current run with inf or nan.
-        found: maps the id of each optimizer whose gradients were unscaled since the last update to True if a gradient
-            contained inf or nan.
+        found: for each optimizer whose gradients were unscaled since the last update, True if a gradient contained inf
+            or nan. The keys are the ids of the optimizers.
         stepped: the ids of the optimizers that have stepped since the last update.
     """
 

@@ -80,8 +80,8 @@ class PyLayer:
 
         Raises:
             NotImplementedError: if the subclass does not define both methods.
-            ValueError: if forward returns no tensor; or if it announces a write into a leaf that requires a gradient,
-                or, under the policy "2.5", into an input that it has saved.
+            ValueError: if forward returns no tensor; if it announces a write into a leaf that requires a gradient;
+                under the policy "2.5", if it announces a write into an input that it has saved.
             RuntimeError: if forward wrote an input without announcing the write, announced a write that did not happen,
                 or set an input or output as an attribute of ``ctx``. The writes of forward are not undone.
         """
@@ -188,9 +188,9 @@ def _kinds(result: Any) -> str:
 
 
 def _output(call: LayerCall, k: int, given: list[Tensor]) -> Tensor:
-    """Return the tensor for output ``k``: an input whose write was announced, or one that shares memory with no other.
+    """Return the tensor for output ``k``: an input whose write was announced, or a tensor with separate memory.
 
-    The others are the inputs and the outputs before ``k``.
+    Such a tensor shares no memory with the inputs or with the outputs before ``k``.
     """
     x = given[k]
     first = all(x is not before for before in given[:k])

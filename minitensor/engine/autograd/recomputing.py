@@ -99,7 +99,7 @@ class Repeatable:
         del self._registered, self._roots
 
     def placeholders(self, results: Any = None) -> list[Tensor]:
-        """Return a tensor for each outside node. As inputs of the layer, these tensors connect the nodes with it.
+        """Return a tensor for each outside node. As inputs of the layer, these tensors connect it with the nodes.
 
         They have the dtype of the results, and the memory of a single element.
         """
@@ -142,7 +142,8 @@ class Repeatable:
         """Run the function again on the tensors ``saved``; return the gradients of these tensors and of outside nodes.
 
         Args:
-            ctx: the context of the layer, which gets the dtypes of the gradients as those of the layer's inputs.
+            ctx: the context of the layer. The call replaces the dtypes of the layer's inputs, which the context stores,
+                by the dtypes of the gradients.
             wanted: for each tensor argument and each outside node, True if its gradient is required.
             grads: the gradients of the results.
             recorded: True to return gradients with a history.
@@ -160,7 +161,7 @@ class Repeatable:
         with enable_grad():
             found = iter(self.back([y for y, _ in pairs], inputs, [g for _, g in pairs], recorded, outside))
         answers = [next(found) if wants else None for wants in wanted]
-        # A node does not store the dtype of its value, so the placeholder of an outside node may have another one.
+        # A node does not store the dtype of its value, so the placeholder of an outside node may have another dtype.
         ctx._inputs = tuple(
             (shape, dtype if g is None else g._array.dtype, gpu)
             for (shape, dtype, gpu), g in zip(ctx._inputs, answers, strict=True)

@@ -312,7 +312,7 @@ def set_node(x: Any, node: Node) -> None:
 
 
 def become_leaf(x: Any, leaf: Leaf) -> None:
-    """Make tensor ``x``, which requires no gradient so far, the leaf ``leaf``.
+    """Make ``leaf`` the node of tensor ``x``, which requires no gradient so far.
 
     If ``x`` covers all memory of its group, the leaf becomes the value of the group. Otherwise, ``x`` leaves the group.
     """
@@ -409,7 +409,7 @@ RESHAPED = Operation("reshaped", _reshape_backward, jvp=_reshape_jvp)
 def reshape_leaf(x: Any, array: np.ndarray, back: Callable[[np.ndarray], np.ndarray]) -> None:
     """Give leaf ``x`` the shape and strides of ``array``; it remains a leaf, on a new node.
 
-    Operations that were recorded before send gradients of the old shape, which ``back`` converts to the new shape.
+    Operations recorded earlier send gradients of the old shape, which ``back`` converts to the new shape.
     """
     old = x._node
     new = new_leaf(array.shape)

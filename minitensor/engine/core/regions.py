@@ -41,7 +41,7 @@ class Region(NamedTuple):
 
     ``overlaps_itself`` is true if elements of the view share cells. ``dense`` is true if the base fills its extent in C
     order without gaps, and the view covers at least one cell and no cell twice. Then the layout of the view also
-    locates the view's cells in a gradient for the base in C order.
+    locates the view's cells in any gradient for the base that is in C order.
     """
 
     extent: int
@@ -55,7 +55,7 @@ class Region(NamedTuple):
         return self.view.of(g.reshape(-1)) if self.dense and g.flags.c_contiguous else None
 
     def spread(self, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """Extend ``g``, a gradient for the view, by zeros to a gradient for the base, which has the shape ``shape``."""
+        """Return a gradient for the base, which has the shape ``shape``: ``g`` at the view's cells, 0 elsewhere."""
         if self.dense:
             total = np.zeros(shape, g.dtype, like=g)
             self.view.of(total.reshape(-1))[...] = g
@@ -123,7 +123,7 @@ class Pick:
         return self(g)
 
     def spread(self, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """Return a gradient of ``shape`` for the whole: ``g``, a gradient for the part, with zeros elsewhere."""
+        """Return a gradient for the whole, which has the shape ``shape``: ``g`` at the part's cells, 0 elsewhere."""
         whole = np.zeros(shape, g.dtype, like=g)
         self(whole)[...] = g
         return whole
@@ -265,7 +265,7 @@ def writeable(array: np.ndarray) -> bool:
 
 
 def read_only(array: np.ndarray) -> bool:
-    """True if the array that owns the memory of ``array`` is read-only, as an owner outside the engine may set it."""
+    """True if the array that owns the memory of ``array`` is read-only. Code outside the engine may set this."""
     owner: Any = array
     while owner is not None:
         if type(owner) is ndarray:
@@ -275,14 +275,14 @@ def read_only(array: np.ndarray) -> bool:
 
 
 def locked(array: np.ndarray) -> np.ndarray:
-    """Return ``array``, the array of a new tensor, or a read-only view if it is a host array that overlaps itself.
+    """Return the array for a new tensor: ``array``, or a read-only view of it if it is on the host and overlaps itself.
 
     :func:`unlock` makes those parts of the view writeable that do not overlap themselves.
     """
     if not overlaps_itself(array):
         return array
     layouts.exist = layouts.overlapping = True
-    if type(array) is ndarray:  # numpy lets a part of a view become writeable because the array behind the view is
+    if type(array) is ndarray:  # a part of the view can become writeable, because the array behind the view is
         array = array.view()
         array.flags.writeable = False
     return array

@@ -30,7 +30,7 @@ class Storage:
         version: the number of writes so far.
         savers: weak references to the nodes that saved cells of this storage for backward; some nodes may be dead. None
             if nothing was saved, so that a write need not search.
-        preserving: the versions before and after the latest series of writes under "copy_on_write"; unset before it.
+        preserving: the versions before and after the latest series of writes under "copy_on_write"; unset before any.
     """
 
     __slots__ = ("buffer", "nbytes", "version", "savers", "preserving", "__weakref__")
@@ -158,7 +158,7 @@ def calling_frame() -> FrameType:
 
 
 class Outside:
-    """Cache of the last code object outside the engine that called an operation. It often calls the next one, too."""
+    """Cache of the code object outside the engine that called the last operation: it often calls the next one, too."""
 
     __slots__ = ("code",)
 

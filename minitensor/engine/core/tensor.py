@@ -226,7 +226,7 @@ class Tensor(metaclass=TensorType):
 
     @property
     def stop_gradient(self) -> bool:
-        """True if no gradient is required. Setting False then makes a tensor of floats a leaf; other dtypes raise."""
+        """True if no gradient is required. Setting it to False makes a tensor of floats a leaf; other dtypes raise."""
         return self._current() is None
 
     @stop_gradient.setter
@@ -297,7 +297,7 @@ class Tensor(metaclass=TensorType):
         return node if type(node) is Leaf else None
 
     def _put_gradient(self, gradient: Any, copies: bool) -> None:
-        """Copy ``gradient`` (if ``copies``), or store the tensor itself, detached unless it is a leaf; None removes it.
+        """Copy ``gradient`` if ``copies``; else store the tensor itself, detached unless it is a leaf. None removes it.
 
         Raises:
             RuntimeError: this is not a leaf that requires a gradient.

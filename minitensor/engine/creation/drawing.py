@@ -100,7 +100,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None 
 
     Args:
         mean, std: numbers, or tensors whose shapes are broadcast against each other.
-        shape: if both are numbers, the shape of the result, whose dtype is float32 then; otherwise ignored.
+        shape: the shape of the result if both are numbers (the dtype is float32 then); otherwise ignored.
 
     Returns:
         If both are numbers, a tensor of ``shape``; otherwise a tensor of the broadcast shape of the given tensors, in

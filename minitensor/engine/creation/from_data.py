@@ -17,7 +17,7 @@ MOST_DIMENSIONS = 64
 
 
 def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.ndarray:
-    """Return a new array of ``data``, anything that ``to_tensor`` accepts, in ``dtype`` (None: the default).
+    """Return a new array of ``data`` in ``dtype`` (None: the default). ``to_tensor`` accepts the same data.
 
     Raises:
         ValueError, TypeError: as in ``to_tensor``. The errors name ``op``.

@@ -129,7 +129,7 @@ def need_samples(op: str, dataset: Any) -> Any:
 
 
 def position(op: str, index: Any, length: int) -> int:
-    """Return an index into ``length`` samples, counted from the front.
+    """Return ``index`` counted from the front. A negative ``index`` counts from the end of ``length`` samples.
 
     Raises:
         TypeError: if it is not an integer.

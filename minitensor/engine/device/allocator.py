@@ -5,7 +5,7 @@ for CUDA devices, with their default settings:
 
 * A request is rounded up, and served from the smallest free block that is large enough.
 * If no free block is large enough, a segment is reserved on the device. Small requests share segments.
-* If the block is larger than the request, the rest becomes a new free block, unless it is too small: then the rest is
+* If the block is larger than the request, the rest becomes a new free block. If this rest would be too small, it is
   allocated, too.
 * A freed block is merged with its free neighbours and cached for later requests, not returned to the device.
 * If the device is full, segments without any block in use are returned to it, and the reservation is retried once.

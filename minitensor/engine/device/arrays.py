@@ -1,7 +1,7 @@
 """The few operations that differ between host arrays and GPU arrays.
 
-The engine computes with numpy's functions, which dispatch to CuPy or to the simulated GPU if their arguments are such
-arrays. So every operation has one implementation. This module has the few functions that numpy does not dispatch.
+The engine computes with numpy's functions, which dispatch to CuPy or to the simulated GPU if their arguments are arrays
+on a GPU. So every operation has one implementation. This module has the few functions that numpy does not dispatch.
 
 A few names of numpy are imported one by one, because looking up ``ndarray`` is 50 ns faster than looking up
 ``np.ndarray``, and nearly every operation does this. For comparison, counting a gradient in backward takes some 250 ns.

@@ -1,4 +1,4 @@
-"""Restrictions of CuPy that a simulated GPU enforces, including undefined behaviour; and counters of transfers.
+"""Restrictions that a simulated GPU enforces where CuPy raises or its behaviour is undefined; counters of transfers.
 
 ``facts/cupy-functions.json`` lists CuPy's functions and parameters; this module has the rules beyond those.
 """

@@ -6,8 +6,8 @@ time on new pages as on its numbers. A cached buffer already has its pages, so r
 times as long.
 
 * A buffer returns to the cache only when the last array on it is freed. A :class:`Loan` owns the memory. Every view
-  refers to the array from which numpy derived it, and so, directly or indirectly, to the loan. Memory that was exported
-  to numpy, by DLPack or as a buffer keeps the loan alive in the same way.
+  refers to the array from which numpy derived it, and so, directly or indirectly, to the loan. Exports of the
+  memory (to numpy, by DLPack or as a buffer) keep the loan alive in the same way.
 * A cached buffer contains old values. Use :func:`empty` only if every element is written before it is read.
 * Cached bytes count as reserved, not as allocated. At most ``buffer_cache.limit`` bytes are cached. Before a new buffer
   is allocated, cached buffers are freed, so that allocated and cached bytes together do not exceed the program's peak
@@ -32,7 +32,7 @@ class BufferCache:
     """Unused host buffers.
 
     Attributes:
-        least: the size in bytes from which buffers are cached. The C library itself caches smaller buffers.
+        least: a buffer is cached if it has at least this many bytes. The C library itself caches smaller buffers.
         limit: the maximum of cached bytes; 0 disables the cache.
     """
 

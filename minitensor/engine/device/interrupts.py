@@ -10,7 +10,7 @@ from typing import Any
 
 
 class uninterrupted:  # noqa: N801  # a name in small letters reads like a keyword after `with`
-    """Delay KeyboardInterrupt to the end of the ``with`` block, so that it cannot occur between the block's steps.
+    """Delay KeyboardInterrupt until the end of the ``with`` block, so that it cannot occur between the block's steps.
 
     The handler of SIGINT is replaced during the block, which takes 1 us, so the work in the block should take much
     longer. Python runs signal handlers only in the main thread, so in other threads nothing is replaced.

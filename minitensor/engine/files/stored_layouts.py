@@ -67,7 +67,7 @@ class StoredLayouts:
         return name, [stride // size for stride in array.strides], (address_of(array) - address_of(cells)) // size
 
     def array(self, array: Any, path: tuple[Any, ...]) -> str:
-        """Register ``array`` under a unique name that joins the keys that lead to the array, and return the name."""
+        """Register ``array`` under a unique name, joined from the keys in ``path``, and return the name."""
         parts = (str(key).encode("utf-8", "replace").decode() for key in path)
         wanted = "/".join(part.replace("/", "_") if part.strip(".") else "_" for part in parts)
         wanted = name = re.sub(r"[\x00-\x1f\\]", "_", wanted)[:200] or "value"

@@ -246,7 +246,7 @@ def put_along_axis_mean(
             raise TypeError(f"a mean cannot be stored in dtype {out.dtype.name}, and the dtype never changes in place")
         a, values = a.astype(np.float32), values.astype(np.float32)
     out, flat, values = _prepare(a, index, values, axis, broadcast, out)
-    # A device may run out of memory between the two writes, so the first one writes a copy.
+    # On a device, compute in a copy, because memory may run out between the sums and the division.
     mean = out if type(out) is np.ndarray else out.copy()
     _accumulate(np.add, 0, mean, flat, values, include_self)
     if flat.size:

@@ -1,4 +1,4 @@
-"""Forward functions that scan along an axis, such as cumulative sums: each element has one element in the result."""
+"""Forward functions that scan along an axis, such as cumulative sums. The result has as many elements."""
 
 from __future__ import annotations
 

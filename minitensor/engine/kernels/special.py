@@ -105,8 +105,8 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
 def _reflect(a: Array, n: int, mirrored: Array) -> Array:
     """Return polygamma of ``a`` by the reflection formula; ``mirrored`` is polygamma of ``1 - a`` (DLMF 5.15).
 
-    Up to signs, the two differ by the n-th derivative of ``pi / tan(pi a)``. The derivative of ``c = 1 / tan(pi a)`` is
-    ``-pi (1 + c * c)``, so each further derivative is a polynomial in c.
+    Up to signs, the two values of polygamma differ by the n-th derivative of ``pi / tan(pi a)``. The derivative of
+    ``c = 1 / tan(pi a)`` is ``-pi (1 + c * c)``, so each further derivative is a polynomial in c.
     """
     polynomial = np.polynomial.Polynomial([0.0, math.pi])
     for _ in range(n):

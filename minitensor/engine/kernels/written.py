@@ -1,4 +1,4 @@
-"""Locate the elements that an operation writes, by an advanced index into its target.
+"""Return the elements that an operation writes, as an advanced index into its target.
 
 An operation calls one of these functions in two cases. If a node saved the target, only the written elements have to be
 preserved. If there is a listener, the event about the write describes these elements.

@@ -37,7 +37,7 @@ class Settings(NamedTuple):
     Attributes:
         ignored: the label of rows that the loss ignores; None if labels are probabilities, or if the check of labels
             has shown that no row is ignored.
-        rows: the divisor of a mean: the number of rows that are not ignored, or 1 if all are.
+        rows: the divisor of a mean: the number of rows that are not ignored, or 1 if all are ignored.
         soft: true if labels are probabilities.
         axis, reduction: as for :func:`cross_entropy`.
     """

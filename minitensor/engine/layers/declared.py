@@ -28,7 +28,7 @@ class Vocabulary:
         error: the name of the error for arguments that do not fit.
         requires: the framework's words for "requires a gradient".
         see: the text with which docstrings refer to a function.
-        inputs: names of the inputs of an activation and of a loss.
+        inputs: the names of the inputs: first of an activation, then of a loss.
         ignored: parameters that a class accepts and ignores.
         has_twins: True if ``F.relu_`` is the in-place form, False if it is ``F.relu(..., inplace=True)``.
         keeps_tensor: the statement with which a constructor stores a tensor argument.
@@ -166,7 +166,7 @@ def shown(layer: Any, *names: str) -> str:
 
 
 def classes(vocabulary: Vocabulary, module: str, base: type, tensor: type, functions: ModuleType) -> dict[str, type]:
-    """Return every class that the vocabulary declares, by its name.
+    """Return a dict of all classes that the vocabulary declares. The keys are their names.
 
     Args:
         module: the name of the module that contains the classes.

@@ -177,7 +177,9 @@ def nll_loss(
         ignore_index: the class of rows that the loss ignores.
 
     Raises:
-        ValueError, IndexError, TypeError: if the shapes, a label or the dtypes, in this order, are not allowed.
+        ValueError: if the shapes do not fit, or if ``reduction`` is unknown.
+        IndexError: if a label is not a class.
+        TypeError: if ``input`` does not hold floats, or ``label`` does not hold integers.
     """
     ignore_index = checks.integer("nll_loss", "ignore_index", ignore_index)
     _check_reduction("nll_loss", reduction)

@@ -27,7 +27,7 @@ def walk(root: Any, prefix: str, memo: set[Any] | None = None, once: bool = True
 
 
 def members(layers: Iterable[tuple[str, Any]], registry: str, once: bool = True) -> Iterator[tuple[str, Any]]:
-    """Yield once each tensor in the dict ``registry`` of each layer, with its path: ``("fc.weight", parameter)``.
+    """Yield each tensor in the dict ``registry`` of each layer once, with its path: ``("fc.weight", parameter)``.
 
     With ``once=False``, yield a tensor under each of its paths.
     """

@@ -266,7 +266,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
     def _in_order(self, form: Form) -> str:
         """Return the source of a test that is true only if the computed array ``r`` has the right layout already.
 
-        In every vocabulary, results of contiguous operands are contiguous. By the rule ``contiguous``, all results are.
+        In every vocabulary, results of contiguous operands are contiguous. By the rule ``contiguous``, all are.
         """
         if self._layout(form) is contiguous:
             return "not strided.exist or r.flags.c_contiguous"

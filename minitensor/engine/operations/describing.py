@@ -22,7 +22,7 @@ class Wording:
     Attributes:
         shape: the error class for wrong shapes, and for a write to a leaf.
         dtype: the error class for a result that the written tensor cannot hold.
-        weak: the text that names those operands whose dtype takes part in promotion only with its kind, not its width.
+        weak: the text for operands whose dtype counts in promotion only by its kind, not by its width.
     """
 
     shape: str

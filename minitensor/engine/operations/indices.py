@@ -20,7 +20,7 @@ _BOOL = np.dtype(np.bool_)
 
 
 def as_index(op: str, index: Any, name: str = "index") -> Tensor:
-    """Return ``index``, an integer, array, list or tensor, as a tensor of integers.
+    """Return ``index`` (an integer, array, list or tensor) as a tensor of integers.
 
     Raises:
         TypeError: for anything else, and if the dtype is not int32 or int64.
@@ -40,7 +40,7 @@ def as_index(op: str, index: Any, name: str = "index") -> Tensor:
 
 
 def as_mask(op: str, mask: Any, name: str = "mask") -> Tensor:
-    """Return ``mask``, a bool, array, list or tensor, as a tensor of bools.
+    """Return ``mask`` (a bool, array, list or tensor) as a tensor of bools.
 
     Raises:
         TypeError: for anything else, and if the dtype is not bool.

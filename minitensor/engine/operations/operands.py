@@ -38,7 +38,7 @@ CONSTANT = Storage.__new__(Storage)
 CONSTANT.buffer, CONSTANT.nbytes, CONSTANT.version = np.empty(0), 0, 0
 CONSTANT.savers = deque(maxlen=0)  # type: ignore[assignment]  # a list that stays empty
 
-#: Caches of :func:`constant`: by number, type of the number, and dtype of the other operand.
+#: Caches of :func:`constant`. A key has the number, the type of the number, and the dtype of the other operand.
 _constants: dict[tuple[Any, ...], Tensor] = {}
 _gpu_constants: dict[tuple[Any, ...], Tensor] = {}
 

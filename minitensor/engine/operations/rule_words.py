@@ -1,7 +1,7 @@
 """Phrases that replace the internal helpers in the gradient rules of docstrings.
 
-A rule calls helpers of the engine that are no function of a vocabulary, with arguments such as the shape of an operand
-that are no parameters of the operation. A reader of ``help()`` gets a phrase instead. A rule also calls operations of
+A rule calls helpers of the engine that no vocabulary has, and passes values that are not parameters of the operation,
+such as the shape of an operand. A reader of ``help()`` gets a phrase instead. A rule also calls operations of
 the table; the docstring has their arguments in the order of the vocabulary.
 """
 
@@ -66,7 +66,7 @@ HELPERS = {
 }
 
 
-#: Phrases for matrix products by the arguments ``transpose_x`` and ``transpose_y``.
+#: Phrases for matrix products. The keys are the arguments ``transpose_x`` and ``transpose_y``.
 PRODUCTS = {("False", "True"): "{0} @ the transposed {1}", ("True", "False"): "the transposed {0} @ {1}"}
 
 #: A function that takes the name of an operation and the arguments of a call in the order of the row. It returns the
@@ -82,7 +82,7 @@ def in_words(rule: str, operand: str, spelled: Spelled) -> str:
 
 
 class _Calls(ast.NodeTransformer):
-    """Replace each call that reads differently in a docstring by a name, and collect the text for this name."""
+    """Put a name in place of each call that a docstring shows as another text, and collect the texts."""
 
     def __init__(self, operand: str, spelled: Spelled) -> None:
         self.operand, self.spelled = operand, spelled

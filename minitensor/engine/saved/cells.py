@@ -221,7 +221,7 @@ def _on_host(index: Any) -> Any:
 
 
 def _along(axis: int, ndim: int, n: int, stride: int) -> np.ndarray:
-    """Return 0, ``stride``, ... (``n`` multiples) along ``axis`` of ``ndim`` dimensions; the others have length 1."""
+    """Return ``n`` multiples of ``stride``, from 0 on, along ``axis``; the other dimensions have length 1."""
     return (np.arange(n) * stride).reshape([n if i == axis else 1 for i in range(ndim)])
 
 

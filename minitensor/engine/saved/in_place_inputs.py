@@ -50,8 +50,8 @@ def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *nodes: No
     """Return ``b``, an operand on the storage of ``x``, as a saved value: a copy if ``op`` is about to overwrite ``b``.
 
     Args:
-        own: the saved copy of ``x``, if the rules also need ``x``; otherwise None. It also serves as that of ``b`` if
-            ``b`` is a view of ``x``.
+        own: the saved copy of ``x``, if the rules also need ``x``; otherwise None. It also serves as the copy of
+            ``b`` if ``b`` is a view of ``x``.
         nodes: the nodes of the operands, for the error.
 
     Raises:

@@ -114,7 +114,7 @@ class SaveGroup:
 
     Attributes:
         members: the saved tensors, each as a node and a position in ``node.saved``.
-        array: the array of the first of them; those of the others show the same cells.
+        array: the array of the first member; the arrays of the others show the same cells.
         cells: the cells of ``array``.
         patches: the patches of earlier writes.
         left: the number of cells that no patch preserves yet.
@@ -157,7 +157,8 @@ def preserved(
 
     Args:
         array: the array that the write goes through.
-        whole: True if the write overwrites all of ``array``; False if it overwrites only an advanced index of it.
+        whole: True if the write overwrites all of ``array``; False if it overwrites only the elements that an advanced
+            index selects.
         own: a saved copy of ``array`` that the operation needs itself.
     """
     alike = [group for group in groups if group.array.dtype == array.dtype == storage.buffer.dtype]
@@ -193,7 +194,7 @@ def _whole(group: SaveGroup) -> tuple[Patch, list[SaveGroup]]:
 
 
 def _parts(groups: list[SaveGroup], written: Cells) -> tuple[list[SaveGroup], list[tuple[Cells, list[SaveGroup]]]]:
-    """Return the groups that need written cells, and the needed cells in parts, each with the groups that need it."""
+    """Return the groups that need written cells, and the needed cells in parts, each part with the groups for it."""
     parts: list[tuple[int, np.ndarray, list[SaveGroup]]] = []
     for group in groups:
         begin, marks = group.needed(written)

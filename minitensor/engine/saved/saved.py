@@ -79,7 +79,7 @@ class Preserved:
 
 
 class Lost:
-    """Replaces the version of a saved tensor after ``op``, which made version ``made``, overwrote some of its bytes."""
+    """Replaces the version of a saved tensor after ``op`` overwrote bytes of it in the write to version ``made``."""
 
     __slots__ = ("version", "made", "op", "code", "instruction")
 

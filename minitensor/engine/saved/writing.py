@@ -45,7 +45,7 @@ def write(
     *given: Any,
     index: Any = None,
 ) -> None:
-    """Call ``store(*given)``, which overwrites ``array`` (or ``array[index]``, an advanced index), as one write.
+    """Call ``store(*given)``, which overwrites ``array`` (or ``array[index]`` with an advanced index), as one write.
 
     Args:
         storage: the storage of ``array``.
@@ -81,7 +81,7 @@ def raise_unless_written(
 ) -> None:
     """Raise ``error``, or an error that explains it, unless ``x`` was written completely.
 
-    numpy raises errors about inf and nan after it has written. These are valid values, so the function then returns.
+    numpy raises errors about inf and nan after it has written. These are valid values, so this function raises nothing.
     """
     if isinstance(error, (FloatingPointError, RuntimeWarning)):
         return
@@ -123,10 +123,10 @@ NOTHING_LOST, NOTHING_TO_PRESERVE = Plan(False, []), Plan(True, [])
 
 
 def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, index: Any = None) -> Plan:
-    """Return the effect on saved bytes of a write to ``array`` or, if ``index`` is given, to ``array[index]``.
+    """Return the plan of a write to ``array``, or to ``array[index]`` if an advanced ``index`` is given.
 
     Call it only if ``storage.savers`` is not None. Saved tensors do not change yet, because the write may still fail.
-    ``own`` is a saved copy of ``array`` that the operation itself needs, and ``index`` an advanced index.
+    ``own`` is a saved copy of ``array`` that the operation itself needs.
     """
     preserves = modes.policy == "copy_on_write"
     if not storage.savers:  # all saved values are lost already, but their errors may name this write
@@ -196,7 +196,7 @@ def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[
 def before_write_of_part(
     storage: Storage, array: np.ndarray, part: Callable[[], tuple[Any, ...]], own: Saved | None = None
 ) -> Plan:
-    """Return the plan of a write to the part of ``array`` that ``part()`` returns: an index."""
+    """Return the plan of a write to ``array[index]``, where ``part()`` returns the index."""
     try:
         index = part()
     except (ValueError, IndexError, TypeError):

@@ -63,7 +63,7 @@ def dlpack(
     Args:
         stream: None on the host; on a CUDA device it is passed to CuPy.
         dl_device: the device that the caller requests; on the host it must be None or (1, 0).
-        copy: True, on the host, for a capsule of a copy, which shares nothing.
+        copy: True for a capsule of a copy, which shares nothing. On a CUDA device, it is ignored.
 
     Raises:
         BufferError: if the tensor requires a gradient, is on a simulated GPU, or is read-only while the capsule has no
@@ -99,7 +99,7 @@ def dlpack(
 
 # ---------- bfloat16, for which numpy makes no capsules ----------
 
-#: Type codes of DLPack, and where the structure of a capsule has the type code: byte offsets by the capsule's name.
+#: Type codes of DLPack, and the byte offset of the type code in a capsule; the offset depends on the capsule's name.
 UINT, BFLOAT = 1, 4
 _CODE_AT = {b"dltensor": 20, b"dltensor_versioned": 52}
 

@@ -5,7 +5,7 @@ version. A backward that needs the old values would then be silently wrong. With
 operation that saves a tensor on shared memory also copies it, and backward compares the tensor with the copy before it
 uses the tensor. If they differ, backward raises an error that names the operation and the changed elements.
 
-The check compares copies instead of checksums, because a copy takes no longer, misses no change, and has the old value
+The check compares copies instead of checksums. Copying takes no longer, misses no change, and provides the old value
 for the message. Only tensors on shared storages are copied. The copies are not counted, so that the memory counters
 show the same values as without the check. If the check is off, operations do no additional work.
 """
@@ -101,7 +101,7 @@ class CopyingSavers(list[Any]):
     def __init__(self, storage: Storage) -> None:
         super().__init__(storage.savers or ())
         self.storage = weakref.ref(storage)
-        #: The copies by address and layout. Operations that save the same tensor share a copy.
+        #: The copies; the keys are address and layout. Operations that save the same tensor share a copy.
         self.copies: weakref.WeakValueDictionary[Any, SavedCopy] = weakref.WeakValueDictionary()
         for link in self:
             self._copy_saved(link())
@@ -169,8 +169,8 @@ class check_foreign_writes:
 
     The check starts with the call. As a context manager, it restores the former state at the end. It covers the tensors
     on shared memory that operations save while it is on. For tensors saved earlier, it detects writes after the check
-    began, or after their memory was first shared. When the check ends, existing copies remain for backwards that run
-    later.
+    began, or after their memory was first shared. When the check ends, existing copies remain for later backward
+    passes.
 
     The error is a RuntimeError. It names the operation and the line that saved the tensor, the first changed element,
     its bytes in the storage, and its values before and after. Values that backward does not need may be written at any

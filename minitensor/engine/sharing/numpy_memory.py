@@ -34,7 +34,7 @@ from minitensor.engine.events import StorageCreated, TensorCreated, watch
 
 
 class Window:
-    """The ``base`` of a shared array. It keeps ``keeps``, the owner of the memory, alive as long as the array lives."""
+    """The ``base`` of a shared array. Its attribute ``keeps`` keeps the owner of the memory alive."""
 
     __slots__ = ("__array_interface__", "_dtype", "keeps", "__weakref__")
 
@@ -273,7 +273,7 @@ def _around(array: np.ndarray) -> np.ndarray:
 
 
 def _owned_range(array: np.ndarray) -> tuple[int, int]:
-    """Return the address range of all memory of the owner of ``array``; if unknown, that of the outermost base."""
+    """Return the address range of all memory that the owner of ``array`` has; if unknown, of the outermost base."""
     owner, base = array, array.base
     while base is not None:
         if isinstance(base, np.ndarray):
@@ -320,7 +320,7 @@ def numpy(x: Tensor, share: bool = False) -> np.ndarray:
 
 
 def lend_memory(x: Tensor) -> np.ndarray:
-    """Return an array on the memory of ``x`` that keeps its storage alive."""
+    """Return an array on the memory of ``x``. The array keeps the storage of ``x`` alive."""
     storage = x._storage
     was_shared = is_shared(storage)
     window = Window.on(x._array, x._array.flags.writeable, storage)

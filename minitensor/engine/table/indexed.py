@@ -88,7 +88,7 @@ op("put_along_axis", along_axis.put_along_axis, "arr indices values",
 op("scatter_add", along_axis.scatter_add, "input index src",
    "input, with src added at the positions along dim that index contains; elements of src beyond the shape of index "
    "are ignored.",
-   takes=f"{_ALONG.format('input', 'index')}, of which none is longer than in src",
+   takes=f"{_ALONG.format('input', 'index')}, none of them longer than in src",
    arguments=("dim",), prepare=along_axis.dim_argument, prologue=_first("scatter_add"), promote=("input", "src"),
    elementwise=False, signature="input, dim, index, src",
    writes="elements_at(input, index, dim, False)",

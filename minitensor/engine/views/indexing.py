@@ -156,7 +156,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 
 def _saved_index(plain: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the values that a node saves for an index: the index, and a storage to count each of its arrays."""
+    """Return the values that a node saves for an index: the index, and storages that count its arrays."""
     return plain, [new_storage(entry) for entry in plain if hasattr(entry, "dtype")]
 
 
@@ -281,7 +281,7 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
 
 
 def _select(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]:
-    """Return the index for numpy, True for an advanced index, the selected elements, and the function that selects."""
+    """Return the index for numpy, True if it is advanced, the elements that it selects, and the selecting function."""
     try:
         plain, advanced = _plain(index, x._array)
         pick = Pick(plain) if not advanced else (lambda array: array[plain])

@@ -127,11 +127,11 @@ AS_STRIDED = Operation("as_strided", READ.backward, jvp=READ.jvp)
 def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Tensor:
     """Return a view of the storage of ``x`` with any shape, strides and offset, all in elements.
 
-    Elements may share memory. Such a tensor cannot be written, but a view of elements that share no memory can.
+    Elements may share memory. Then the view cannot be written, but a view of elements that share no memory can be.
 
     Raises:
-        ValueError: if the view would reach outside the memory of ``x`` or, if ``x`` is a view itself, of its base; if
-            ``shape`` and ``stride`` are not equally long.
+        ValueError: if the view would reach outside the memory of ``x`` (of its base, if ``x`` is a view); if ``shape``
+            and ``stride`` are not equally long.
         TypeError: if an argument is not an integer or a list of integers, or if ``x`` is not a tensor.
     """
     need_tensor("as_strided", x)

@@ -36,7 +36,7 @@ VIEW, RESHAPE, SQUEEZE, UNSQUEEZE, RESHAPE_, SQUEEZE_, UNSQUEEZE_, FLATTEN_ = (
 def _full_shape(op: str, x: Tensor, shape: Any) -> tuple[int, ...]:
     """Return ``shape`` with the computed length in place of -1 and, as in Paddle, the old length in place of 0.
 
-    If ``x`` has no elements, a 0 is a length, and -1 becomes 0 if the shape has no 0. If the new shape has as many
+    If ``x`` has no elements, a 0 means length 0, and -1 becomes 0 if the shape has no 0. If the new shape has as many
     zeros as the old one, -1 is computed from the lengths that are not 0. These are the rules of Paddle 3.3; Paddle 2.6
     has others.
     """
@@ -68,7 +68,7 @@ def _same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None
 
 
 def _viewed(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return a view of ``array`` in another shape; None if that needs a copy, or if only ``shape`` has dimensions."""
+    """Return a view of ``array`` in another shape; None if that needs a copy or adds dimensions to a scalar."""
     return None if shape and not array.ndim else _same_memory(array, shape)
 
 

@@ -42,7 +42,7 @@ def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = N
     With ``dtype``, the tensor is first converted, which moves it to a new storage.
 
     Returns:
-        ``x`` itself, in its shape; flattened to [n] without ``axis``.
+        ``x`` itself; without ``axis``, its shape is [n].
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -59,7 +59,7 @@ def cumprod_(x: Tensor, dim: Any = None, dtype: Any = None, name: str | None = N
     With ``dtype``, the tensor is first converted, which moves it to a new storage.
 
     Returns:
-        ``x`` itself, in its shape; flattened to [n] without ``dim``.
+        ``x`` itself; without ``dim``, its shape is [n].
 
     Raises:
         IndexError: if ``x`` does not have that dimension.

@@ -1,4 +1,4 @@
-"""The functions that a rule on arrays may call, by name."""
+"""Dicts of the functions that a rule on arrays may call. The keys are their names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def helpers(package: ModuleType, prefix: str) -> dict[str, Any]:
 
 
 def public(module: ModuleType) -> dict[str, Any]:
-    """Return the public functions that a module defines, by name."""
+    """Return a dict of the public functions that a module defines. The keys are their names."""
     return {
         name: value
         for name, value in vars(module).items()

@@ -120,7 +120,7 @@ def multiplied_along(
 
 
 def winners_along(out: Array, indices: Array, values: Array, axis: int, broadcast: bool) -> Array:
-    """Return for every value True if it equals the result, the largest or smallest value at its element."""
+    """Return for every value True if it equals the result at its element: the largest or smallest value there."""
     flat, spread = positions(indices, out.shape, axis, broadcast)
     return lined_up(beside(values, out), spread, broadcast) == taken(out, flat).reshape(spread)
 
