@@ -31,7 +31,10 @@ def _scan(op: str, x: Tensor, axis: Any, dtype: Any) -> Tensor:
     if dtype is not None:
         cast_(x, dtype)
     if axis is None and x.ndim != 1:
-        RESHAPING["flatten_"](x)
+        try:
+            RESHAPING["flatten_"](x)
+        except ValueError as error:  # the program has called `op`, so the message names it
+            raise ValueError(str(error).replace("flatten", op[:-1])) from None
     OPERATIONS[op](x, 0 if axis is None else axis)
     return x
 

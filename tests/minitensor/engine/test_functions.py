@@ -268,6 +268,14 @@ def test_an_in_place_scan_of_a_leaf_is_refused_and_changes_nothing(how: dict):
     assert w.tolist() == [[1, 2]] and w.dtype == "float64" and w.inplace_version == 0 and w.shape == [1, 2]
 
 
+@pytest.mark.parametrize("name", ["cumsum_", "cumprod_"])
+def test_an_in_place_scan_that_cannot_flatten_its_tensor_names_itself(name: str):
+    for x in (mt.ones([2, 3]).t(), leaf([[1.0, 2.0]])):
+        with pytest.raises(ValueError, match=rf"{name}\b[\s\S]*\b[Uu]se") as refused:
+            getattr(x, name)()
+        assert "flatten" not in str(refused.value) and x.inplace_version == 0
+
+
 def test_the_result_has_the_dtype_given_as_argument():
     whole = mt.to_tensor([1, 2], "int32")
     assert whole.cumsum().dtype == "int32" and whole.cumsum(dtype="float64").dtype == "float64"
