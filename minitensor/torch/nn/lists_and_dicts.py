@@ -82,10 +82,7 @@ class _Modules(Module):
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, Iterable):
             return NotImplemented
-        joined = self._of([])
-        for module in (*self, *other):
-            joined.append(module)
-        return joined
+        return self._of([]).extend([*self]).extend(other)
 
     def __iadd__(self, other: Any) -> Any:
         return self.extend(other)
