@@ -427,7 +427,7 @@ def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
     Raises:
         IndexError: if ``input`` has no such dimension.
-        RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
+        RuntimeError: if the tensor is a leaf that requires grad, or a view of such a leaf, in grad mode.
     """
     order = _exchange_order(input, dim0, dim1)
     return _reshape(input, TRANSPOSE_, input._array.transpose(order), order)
@@ -438,7 +438,8 @@ def t_(input: Tensor) -> Tensor:
     [n, m] becomes [m, n].
 
     Raises:
-        RuntimeError: if the tensor has more than two dimensions, or is a leaf that requires grad, in grad mode.
+        RuntimeError: if the tensor has more than two dimensions, or is a leaf that requires grad, or a view of such a
+            leaf, in grad mode.
     """
     order = _transpose_order("t_", input)
     return _reshape(input, T_, input._array.transpose(order), order)
@@ -449,7 +450,7 @@ def squeeze_(input: Tensor, dim: Any = None) -> Tensor:
 
     Raises:
         IndexError: if ``input`` has no such dimension.
-        RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
+        RuntimeError: if the tensor is a leaf that requires grad, or a view of such a leaf, in grad mode.
     """
     array = _without_ones(input, dim)
     return _reshape(input, _choose_by_dim(dim, SQUEEZE_, SQUEEZE_DIM_, SQUEEZE_DIMS_), array, array.shape)
@@ -460,7 +461,7 @@ def unsqueeze_(input: Tensor, dim: int) -> Tensor:
 
     Raises:
         IndexError: if the result has no such dimension.
-        RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
+        RuntimeError: if the tensor is a leaf that requires grad, or a view of such a leaf, in grad mode.
     """
     array = _with_one(input._array, dim)
     return _reshape(input, UNSQUEEZE_, array, array.shape)

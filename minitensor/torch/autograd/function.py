@@ -117,7 +117,8 @@ class Function(PyLayer):
         """Run forward, and record the function if a tensor among the arguments requires grad.
 
         Raises:
-            RuntimeError: if forward writes a leaf that requires grad, or an input without ``mark_dirty``.
+            RuntimeError: if forward writes a leaf that requires grad, a view of such a leaf, or an input without
+                ``mark_dirty``.
             TypeError: if there are keyword arguments, or if forward returns no tensor.
             NotImplementedError: if the class does not define forward.
         """

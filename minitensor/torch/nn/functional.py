@@ -122,7 +122,8 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
     Raises:
         TypeError: if the input is not a tensor of floats.
-        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
+        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, or a view of such a leaf, in
+            grad mode.
     """
     need_tensor("silu", input)
     inplace = checks.flag("silu()", "inplace", inplace)
@@ -172,7 +173,8 @@ def _activation(name: str, text: str, torch_name: str) -> Callable[..., Tensor]:
 
     Raises:
         TypeError: if ``input`` is not a tensor of floats.
-        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
+        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, or a view of such a leaf, in
+            grad mode.
     """
     return function
 
@@ -297,8 +299,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
     Raises:
         ValueError: if ``p`` is not a probability.
-        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode, or if the input
-            does not hold floats.
+        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, or a view of such a leaf, in
+            grad mode, or if the input does not hold floats.
     """
     return _dropped("dropout", input, p, training, inplace)
 
@@ -316,7 +318,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     Raises:
         ValueError: if ``p`` is not a probability.
         RuntimeError: if the input has fewer than two dimensions or does not hold floats, or if ``inplace`` is true and
-            the input is a leaf that requires grad, in grad mode.
+            the input is a leaf that requires grad, or a view of such a leaf, in grad mode.
     """
     need_tensor("dropout2d", input)
     if input._array.ndim != 4:

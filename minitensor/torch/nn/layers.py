@@ -144,7 +144,8 @@ class Dropout(_Dropping):
 
     Raises:
         ValueError: if ``p`` is not a probability.
-        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
+        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, or a view of such a leaf, in
+            grad mode.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -160,7 +161,8 @@ class Dropout2d(_Dropping):
 
     Raises:
         ValueError: if ``p`` is not a probability.
-        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
+        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, or a view of such a leaf, in
+            grad mode.
     """
 
     def forward(self, input: Tensor) -> Tensor:
