@@ -215,7 +215,7 @@ for _name in ("sigmoid", "tanh"):
     spell(_name, found=f"{_ALSO_IN_PLACE} f")
 for _name in ("lgamma", "digamma", "hypot", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_xor",
               "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"):  # fmt: skip
-    spell(_name)
+    spell(_name, out=not _name.startswith("is"))
 spell("copysign", marks={}, rules={"x": "where(x == 0, 0, g * (out / where(x == 0, 1, x)))", "y": "zeros_like(g)"})
 spell("atan2 arctan2", "atan2", in_place=True, marks={"origin": "logical_and(x == 0, y == 0)"},
       rules={"x": "g * (y * where(origin, 0, reciprocal(x * x + y * y)))",

@@ -18,17 +18,40 @@ from minitensor.torch.tensor import Tensor
 
 #: Functions that compute in the dtype of ``out``. Others compute first, and then convert the result.
 COMPUTED_IN_OUT = frozenset(
-    ("cumprod", "cumsum", "empty", "eye", "full", "linspace", "logspace", "ones", "prod", "sum", "zeros")
+    ("arange", "cumprod", "cumsum", "empty", "eye", "full", "linspace", "logspace", "ones", "prod", "rand", "randn")
+    + ("sum", "zeros")
 )
 #: Functions with one result whose ``out`` must have the dtype of the result. For others ``out`` may have another dtype
 #: of the same or a higher kind, unless ``dtype`` is given. ``out`` of a function with several results must have their
 #: dtypes, and ``out`` of ``all`` and ``any`` must hold bools or uint8.
 EXACT = frozenset(
-    ("addmm", "all", "amax", "amin", "any", "argmax", "argmin", "baddbmm", "bitwise_not", "bmm", "ceil", "diag")
+    (
+        "abs",
+        "absolute",
+        "addmm",
+        "all",
+        "amax",
+        "amin",
+        "any",
+        "argmax",
+        "argmin",
+        "baddbmm",
+        "bitwise_not",
+        "bmm",
+        "ceil",
+        "diag",
+    )
     + ("dot", "fix", "floor", "frac", "gather", "heaviside", "index_add", "index_select", "inner", "isin")
     + ("log_softmax", "masked_select", "matmul", "mm", "multinomial", "mv", "nan_to_num", "neg", "negative")
     + ("nonzero", "norm", "renorm", "round", "scatter", "scatter_add", "sign", "signbit", "softmax", "take_along_dim")
     + ("tril", "triu", "trunc", "where")
+)
+#: Functions that are exact if their bounds are numbers. ``lerp`` is exact if its weight is a tensor with dimensions.
+EXACT_BETWEEN_NUMBERS = frozenset(("clamp", "clamp_max", "clamp_min", "clip"))
+#: Functions without a gradient. Their inputs may require grad.
+WITHOUT_GRADIENT = frozenset(
+    ("all", "any", "argmax", "argmin", "eq", "ge", "gt", "isin", "le", "logical_and", "logical_not", "logical_or")
+    + ("logical_xor", "lt", "multinomial", "ne", "nonzero", "signbit")
 )
 
 
@@ -43,16 +66,18 @@ def write_into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: 
         ``out``; for several results a tuple of its tensors.
 
     Raises:
-        RuntimeError: if a tensor requires grad, or if the dtype of ``out`` cannot hold the result. Also if it differs
-            from the dtype of the result and ``op`` is in ``EXACT``, ``op`` has several results, or ``dtype`` is given.
+        RuntimeError: if a tensor requires grad although ``op`` is not in ``WITHOUT_GRADIENT``, or if the dtype of
+            ``out`` cannot hold the result. Also if it differs from the dtype of the result and ``op`` is exact, ``op``
+            has several results, or ``dtype`` is given.
         TypeError: if ``out`` is not a tensor, or not a tuple of as many tensors as there are results.
     """
     targets = out if isinstance(out, (tuple, list)) else (out,)
     for each in targets:
         if not isinstance(each, BaseTensor):
             raise TypeError(f"{op}(): argument 'out' must be Tensor, not {type(each).__name__}")
-    tensors = [x for x in (*given, *targets) if isinstance(x, BaseTensor)]
-    if modes.grad and any(not x.stop_gradient for x in tensors):
+    inputs = [x for each in (*given, *named.values()) for x in (each if isinstance(each, (list, tuple)) else [each])]
+    inputs = [x for x in inputs if isinstance(x, BaseTensor)]
+    if modes.grad and op not in WITHOUT_GRADIENT and any(not x.stop_gradient for x in (*inputs, *targets)):
         raise RuntimeError(
             f"{op}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             f"arguments requires grad.\nUse the normal operation, or call it under `torch.no_grad()`."
@@ -62,16 +87,21 @@ def write_into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: 
         _check_dtype(op, dtype_of(dtype).numpy, each)
     if targets and op in COMPUTED_IN_OUT and dtype is None:
         named["dtype"] = targets[0].dtype
+    is_exact = (
+        op in EXACT
+        or (op in EXACT_BETWEEN_NUMBERS and len(inputs) == 1)
+        or (op == "lerp" and len(inputs) == 3 and inputs[2]._array.ndim > 0)
+    )
     before = default_generator.get_state()
     try:
-        return _write_results(op, redirect(op, *given, **named), out, targets)
+        return _write_results(op, redirect(op, *given, **named), out, targets, is_exact)
     except BaseException:
         # The computation may have drawn random numbers before `out` was refused.
         default_generator.set_state(before)
         raise
 
 
-def _write_results(op: str, result: Any, out: Any, targets: Any) -> Any:
+def _write_results(op: str, result: Any, out: Any, targets: Any, is_exact: bool) -> Any:
     """Write each result into its tensor in ``targets``. Return ``out``; for several results, a tuple of the tensors."""
     if isinstance(result, tuple) != isinstance(out, (tuple, list)):
         raise TypeError(
@@ -82,7 +112,7 @@ def _write_results(op: str, result: Any, out: Any, targets: Any) -> Any:
     if len(results) != len(targets):
         raise TypeError(f"{op}(): argument 'out' must be tuple of {len(results)} Tensors, not of {len(targets)}")
     for each, target in zip(results, targets, strict=True):
-        _check_target(op, each, target, op in EXACT or isinstance(result, tuple))
+        _check_target(op, each, target, is_exact or isinstance(result, tuple))
     for each, target in zip(results, targets, strict=True):
         _write_result(each, target)
     if not isinstance(result, tuple):

@@ -154,3 +154,59 @@ def test_sums_products_and_new_tensors_are_computed_in_the_dtype_of_out():
     assert torch.prod(x, 0, out=out).tolist() == [3, -8]
     assert torch.full((2,), 1.5, out=out).tolist() == [1, 1]
     assert torch.linspace(0, 3.7, 5, out=torch.empty(5, dtype=torch.int64)).tolist() == [0, 0, 1, 2, 3]
+    assert torch.arange(0.5, 2.0, out=out).tolist() == [0, 1]
+    torch.manual_seed(0)
+    wide = torch.rand(2, dtype=torch.float64)
+    torch.manual_seed(0)
+    assert torch.rand(2, out=torch.empty(2, dtype=torch.float64)).tolist() == wide.tolist()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(lambda x, out, name=name: getattr(torch, name)(x, 0.2, out=out) for name in ("eq", "ne", "lt", "le", "gt")),
+        lambda x, out: torch.ge(x, x, out=out),
+        lambda x, out: torch.logical_not(x, out=out),
+        *(lambda x, out, name=name: getattr(torch, f"logical_{name}")(x, x, out=out) for name in ("and", "or", "xor")),
+        *(lambda x, out, name=name: getattr(torch, name)(x, 1, out=out) for name in ("all", "any")),
+        *(lambda x, out, name=name: getattr(torch, name)(x, 1, out=out.long()) for name in ("argmax", "argmin")),
+        lambda x, out: torch.isin(x, x[0], out=out),
+        lambda x, out: torch.signbit(x, out=out),
+        lambda x, out: torch.nonzero(x, out=out.long()),
+        lambda x, out: torch.multinomial(x, 2, out=out.long()).sort().values,
+    ],
+)
+def test_a_function_without_a_gradient_accepts_inputs_that_require_grad(call):
+    result = call(X.clone().requires_grad_(), torch.empty(0, dtype=torch.bool))
+    assert result.requires_grad is False and result.tolist() == call(X, torch.empty(0, dtype=torch.bool)).tolist()
+
+
+@pytest.mark.parametrize("join", [torch.cat, torch.stack])
+def test_a_tensor_of_a_list_that_requires_grad_is_refused(join):
+    out = torch.empty(0)
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+        join([X, X.clone().requires_grad_()], out=out)
+    assert out.shape == (0,)
+
+
+def test_out_of_clamp_abs_and_lerp_needs_the_dtype_of_the_result_if_it_does_in_pytorch():
+    out = torch.empty(2, 2, dtype=torch.float64)
+    for call in (
+        lambda: torch.clamp(X, 0.2, out=out),
+        lambda: torch.clamp_min(X, 0.2, out=out),
+        lambda: torch.clamp_max(X, 0.2, out=out),
+        lambda: torch.clip(AT, 0, 1, out=out),
+        lambda: torch.abs(X, out=out),
+        lambda: torch.lerp(X, X, X, out=out),
+    ):
+        with pytest.raises(RuntimeError, match="Expected out tensor to have dtype"):
+            call()
+        assert out._version == 0
+    assert torch.clamp(X, X, X, out=out).dtype is torch.float64
+    assert torch.lerp(X, X, 0.5, out=out).dtype is torch.lerp(X, X, torch.tensor(0.5), out=out).dtype is torch.float64
+
+
+@pytest.mark.parametrize("name", ["isnan", "isinf", "isfinite"])
+def test_pytorch_has_no_out_for_tests_of_floats(name):
+    with pytest.raises(TypeError, match="out"):
+        getattr(torch, name)(X, out=torch.empty(2, 2, dtype=torch.bool))
