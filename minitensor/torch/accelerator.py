@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from minitensor.torch import cuda
-from minitensor.torch.dtypes import device
+from typing import Any
+
+from minitensor.torch import cuda, dtypes
 from minitensor.torch.errors import missing_in
 
 __all__ = ["current_accelerator", "device_count", "is_available", "synchronize"]
@@ -19,14 +20,24 @@ def device_count() -> int:
     return cuda.device_count()
 
 
-def current_accelerator(check_available: bool = False) -> device | None:
+def current_accelerator(check_available: bool = False) -> dtypes.device | None:
     """Return the device ``cuda``, which may be the simulated GPU. ``check_available`` has no effect."""
-    return device("cuda")
+    return dtypes.device("cuda")
 
 
-def synchronize(device: object = None) -> None:
-    """Wait until the GPU has finished its work. ``device`` has no effect."""
-    cuda.synchronize()
+def synchronize(device: Any = None) -> None:
+    """Wait until the GPU has finished its work.
+
+    Args:
+        device: None, the number of the GPU, or a device ``cuda``.
+
+    Raises:
+        RuntimeError: if ``device`` is not a device, or there is no such GPU.
+        ValueError: if it is another kind of device.
+    """
+    if device is not None and not isinstance(device, int) and (given := dtypes.device(device)).type != "cuda":
+        raise ValueError(f"{given.type} doesn't match the current accelerator cuda.")
+    cuda.synchronize(device)
 
 
 __getattr__ = missing_in("torch.accelerator", lambda: __all__)
