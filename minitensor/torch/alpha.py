@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.core.tensor import Tensor as BaseTensor
-from minitensor.engine.dtypes import FLOATS, HALVES
+from minitensor.engine.dtypes import FLOATS, HALVES, INTEGERS
 from minitensor.engine.kernels.numbers import number
 from minitensor.engine.operations.operands import NUMBERS, converted
 from minitensor.engine.operations.variants import Redirect
 from minitensor.torch.operands import cast, promoted_dtype
-from minitensor.torch.scalars import check_range
+from minitensor.torch.scalars import check_range, stored_integer
 
 
 def scale_operand(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> Any:
@@ -36,6 +36,8 @@ def scale_operand(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> An
         raise RuntimeError(f"{op}(): Boolean alpha only supported for Boolean results; alpha is {alpha}, a number is 1")
     if dtype in FLOATS:
         check_range(factor, dtype)
+    elif dtype is not None and dtype in INTEGERS and isinstance(factor, int):
+        factor = stored_integer(op, factor, dtype)
     if dtype in HALVES:
         factor, y = _rounded(factor, dtype), y if isinstance(y, BaseTensor) else _rounded(y, dtype)
     if isinstance(y, BaseTensor):

@@ -17,7 +17,7 @@ import numpy as np
 
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.operations import Method
-from minitensor.engine.operations.methods import comparison_method
+from minitensor.engine.operations.operands import NUMBERS
 from minitensor.torch import (
     comparison,
     conversion,
@@ -189,18 +189,16 @@ Tensor._create_from = staticmethod(creation.create_from_arguments)
 # ---------- operators ----------
 
 
-_COMPARISONS = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
+def _comparison(function: Callable[..., Tensor]) -> Callable[..., Any]:
+    def compare(x: Tensor, y: Any) -> Any:
+        # After NotImplemented, Python tries the method of `y`; if that fails, == and != compare identity.
+        return function(x, y) if isinstance(y, (BaseTensor, np.ndarray, *NUMBERS)) else NotImplemented
 
-for _name, _ufunc in _COMPARISONS.items():
-    _method = comparison_method(Tensor, _name, TABLE[_name], _ufunc, (BaseTensor, np.ndarray))
-    setattr(Tensor, f"__{_name}__", _method)
+    return compare
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Tensor, f"__{_name}__", _comparison(TABLE[_name]))
 
 #: Maps the name of each binary operator (``truediv`` for ``__truediv__``) to the name of its function.
 _BINARY = {
@@ -219,8 +217,7 @@ for _operator, _name in _BINARY.items():
     setattr(Tensor, f"__{_operator}__", TABLE[_name])
     if f"{_name}_" in TABLE:
         setattr(Tensor, f"__i{_operator}__", TABLE[f"{_name}_"])
-    if "shift" not in _operator:
-        setattr(Tensor, f"__r{_operator}__", reflected(_name))
+    setattr(Tensor, f"__r{_operator}__", reflected(_name))
 
 for _operator, _name in {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}.items():
     setattr(Tensor, f"__{_operator}__", TABLE[_name])

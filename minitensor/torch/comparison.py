@@ -15,9 +15,11 @@ from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import broadcast_shapes, host_array, like
 from minitensor.engine.kernels.sixteen_bits import wide
 from minitensor.engine.modes import modes
-from minitensor.engine.operations.operands import CAST, NUMBERS
+from minitensor.engine.operations.operands import CAST, NUMBERS, constant, converted
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.errors import sizes_differ
+from minitensor.torch.operands import promoted_dtype
+from minitensor.torch.scalars import integer_beside
 from minitensor.torch.tensor import Tensor, as_torch, without_history
 
 
@@ -107,8 +109,12 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
         need_tensor("isin", elements, 1, "elements")
     if isinstance(elements, bool) or isinstance(test_elements, bool) or any(x._array.dtype == np.bool_ for x in given):
         raise RuntimeError("Unsupported input type encountered for isin(): Bool")
-    left, right = (
-        wide(host_array(each._array)) if isinstance(each, BaseTensor) else each for each in (elements, test_elements)
-    )
+    beside = given[0]._array.dtype
+    operands = [
+        each if isinstance(each, BaseTensor) else constant("isin", integer_beside("isin", each, beside), beside)
+        for each in (elements, test_elements)
+    ]
+    dtype = promoted_dtype(operands)
+    left, right = (wide(converted(host_array(each._array), dtype)) for each in operands)
     found = np.isin(left, right, invert=invert)
     return without_history(as_torch(given[0]), like(found, given[0]._array), "isin")

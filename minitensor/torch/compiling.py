@@ -73,6 +73,7 @@ CALLS: dict[str, Any] = {
                 "clamp_by_tensors",
                 "in_dtype",
                 "is_narrow",
+                "check_scan",
                 "need_floats",
                 "reduction_dims",
                 "need_same_ndim",
@@ -135,6 +136,13 @@ _EXCHANGED = {
     "div": "return redirect('mul', redirect('reciprocal', input), left)",
     "mul": "return redirect('mul', input, left)",
 }
+#: Further statements at the start of a reflected operator.
+_MORE = {
+    "matmul": "\ntranspose_x = transpose_y = False",
+    "sub": "\nrefuse_bool_subtraction(x, y)",
+    "bitwise_left_shift": "\nis_arithmetic = True",
+    "bitwise_right_shift": "\nis_arithmetic = True",
+}
 
 
 def reflected(name: str) -> Callable[..., Any]:
@@ -151,9 +159,7 @@ def reflected(name: str) -> Callable[..., Any]:
     if name in _EXCHANGED:
         prologue += f"if isinstance(left, NUMBERS): {_EXCHANGED[name]}\n"
     prologue += "x, y = left, input"
-    prologue += {"matmul": "\ntranspose_x = transpose_y = False", "sub": "\nrefuse_bool_subtraction(x, y)"}.get(
-        name, ""
-    )
+    prologue += _MORE.get(name, "")
     swapped = replace(
         form,
         signature="input, left",

@@ -14,14 +14,14 @@ from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.creation import making as engine
 from minitensor.engine.creation.from_data import MOST_DIMENSIONS, array_of
 from minitensor.engine.device.places import current, device_named
-from minitensor.engine.dtypes import DTYPES, FLOATS, is_supported, promoted
+from minitensor.engine.dtypes import DTYPES, FLOATS, INTEGERS, is_supported, promoted
 from minitensor.engine.kernels.numbers import stored
 from minitensor.engine.operations.operands import NUMBERS
 from minitensor.engine.sharing import dlpack
 from minitensor.engine.sharing.numpy_memory import as_plain_array, borrow
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import need_int, need_ints, sizes_of
-from minitensor.torch.dtypes import dtype_of, engine_place, float32, float64, int64
+from minitensor.torch.dtypes import bool_, dtype_of, engine_place, float32, float64, int64
 from minitensor.torch.errors import warn
 from minitensor.torch.scalars import check_range
 from minitensor.torch.tensor import Tensor, as_torch
@@ -346,8 +346,10 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: b
     result is int64 if all these numbers are integers, else float32.
 
     Raises:
+        NotImplementedError: if ``dtype`` is bool.
         RuntimeError: if ``step`` is 0 or has the wrong sign.
         TypeError: if a bound or the step is not a number.
+        ValueError: if ``dtype`` is int64, and ``step`` is a fraction that becomes 0 as an integer.
     """
     numbers = [_number("arange", n) for n in bounds]
     if not 1 <= len(numbers) + len(named) <= 3 or set(named) - {"start", "end", "step"}:
@@ -365,7 +367,15 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: b
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     whole = all(isinstance(n, (int, *NUMPY_INTEGERS)) for n in (start, end, step))
     wanted = (int64 if whole else float32) if dtype is None else dtype_of(dtype)
+    if wanted == bool_:
+        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
+    if wanted == int64:
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError("step must be nonzero: as an integer, it is 0")
     count = math.ceil((end - start) / step)
+    if wanted.numpy in INTEGERS:  # as in PyTorch, only the length of an int64 range is computed from truncated numbers
+        start, step, whole = int(start), int(step), True
     if count > engine.MOST_ELEMENTS:
         raise RuntimeError(f"arange: {shown(count)} numbers are more than memory holds")
     values = np.arange(count, dtype=np.int64 if whole else np.float64) * step + start

@@ -13,8 +13,8 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import zeros_like
 from minitensor.engine.device.arrays import as_array, broadcast_shapes, host_array, like
 from minitensor.engine.dtypes import FLOATS
-from minitensor.engine.kernels import elementwise, rounding
-from minitensor.engine.kernels.numbers import number
+from minitensor.engine.kernels import activations, elementwise, rounding
+from minitensor.engine.kernels.numbers import number, stored
 from minitensor.engine.kernels.random import need_writeable
 from minitensor.engine.kernels.sixteen_bits import in_own_dtype
 from minitensor.engine.modes import modes
@@ -89,6 +89,26 @@ def lerp(a: Array, b: Array, weight: Array, out: Array | None = None) -> Array:
         if isinstance(weight, (int, float, np.generic)):  # one formula for all elements, without `where`
             return np.add(a if near else b, (weight if near else weight - 1) * distance, out=out)
         return np.add(np.where(near, a, b), np.where(near, weight, weight - 1) * distance, out=out)
+
+
+def hardtanh_arguments(low: Any, high: Any) -> tuple[Any, ...]:
+    """Check that the bounds are numbers, and that ``low`` is not above ``high``. If one is nan, all results are nan."""
+    low, high = number("hardtanh", "min_val", low), number("hardtanh", "max_val", high)
+    return activations.hardtanh_arguments(low, high) if low > high else (low, high)
+
+
+def hardtanh(a: Array, low: float, high: float, out: Array | None = None) -> Array:
+    """Return ``a``, but not below ``low`` and not above ``high``, in the dtype of ``a``."""
+    if a.dtype in FLOATS:
+        return activations.hardtanh(a, low, high, out)
+    if a.dtype == np.bool_:
+        raise ValueError("Bool inputs not supported for hardtanh")
+    return np.clip(a, stored("hardtanh", low, a.dtype), stored("hardtanh", high, a.dtype), out=out)
+
+
+def relu6(a: Array, out: Array | None = None) -> Array:
+    """Return ``a``, but not below 0 and not above 6, in the dtype of ``a``."""
+    return hardtanh(a, 0, 6, out)
 
 
 def zero(a: Array, out: Array) -> Array:

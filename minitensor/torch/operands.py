@@ -30,6 +30,7 @@ from minitensor.torch.arguments import need_tensor, refuse_bools
 from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import C_NAMES, SCALAR_NAMES, dtype_of
 from minitensor.torch.errors import leaf_written, overlapping_target, result_does_not_fit
+from minitensor.torch.grad_fn import name_grad_fn
 from minitensor.torch.tensor import Tensor, as_torch
 from minitensor.torch.views import flatten
 
@@ -90,7 +91,10 @@ def as_operands(op: str, *given: Any) -> tuple[BaseTensor, ...]:
     if partner in FLOATS and isinstance(given[0], BaseTensor):
         partner = scalars.dtype_of_number(op, values[-1], partner)
     gpu = next((gpu for x in tensors if (gpu := gpu_of(x._array)) is not None), None)
-    return tuple(x if isinstance(x, BaseTensor) else constant(op, x, partner, gpu) for x in values)
+    return tuple(
+        x if isinstance(x, BaseTensor) else constant(op, scalars.integer_beside(op, x, partner), partner, gpu)
+        for x in values
+    )
 
 
 def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[BaseTensor, ...]:
@@ -109,7 +113,11 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[BaseTensor,
         dtype = scalars.dtype_of_number(op[:-1], given[-1], dtype)
     try:
         values = [_tensor_or_number(op, i, value) for i, value in enumerate(given)]
-        return tuple(v if isinstance(v, BaseTensor) else constant(op, v, dtype, gpu_of(x._array)) for v in values)
+        gpu = gpu_of(x._array)
+        return tuple(
+            v if isinstance(v, BaseTensor) else constant(op, scalars.integer_beside(op, v, dtype), dtype, gpu)
+            for v in values
+        )
     except (TypeError, ValueError, RuntimeError) as error:
         raise unsuitable(op, x, error) from None
 
@@ -158,14 +166,21 @@ def promote(*operands: BaseTensor) -> tuple[BaseTensor, ...]:
     return tuple(x if x._array.dtype is dtype or is_wide(x, dtype) else cast(x, dtype) for x in operands)
 
 
+_COMPARISONS = frozenset(("equal_", "not_equal_", "less_than_", "less_equal_", "greater_than_", "greater_equal_"))
+
+
 def into(op: str, target: BaseTensor, other: BaseTensor) -> BaseTensor:
     """Return ``other`` converted to the dtype that an in-place operation on ``target`` needs.
+
+    A comparison stores its truth values in any dtype. Its operand is converted only if both have then the same dtype.
 
     Raises:
         RuntimeError: if ``target`` cannot hold the result: the dtype of the result is of a higher kind, or ``other`` is
             an integer that is too large.
     """
     result = promoted_dtype([target, other])
+    if op in _COMPARISONS:
+        return cast(other, result) if result == target._array.dtype else other
     if kind_of(result) > kind_of(target._array.dtype):
         raise result_does_not_fit(op, target, result)
     return cast(other, dtype_beside(op, target, other, RuntimeError))
@@ -195,7 +210,9 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
             raise RuntimeError(
                 f"{op}(): value cannot be converted to type {SCALAR_NAMES[dtype]} without overflow: {value}"
             )
-        value = int(value) if dtype in INTEGERS else bool(value) if dtype.kind == "b" else value
+        if dtype in INTEGERS:
+            value = scalars.stored_integer(op, int(value), dtype)
+        value = bool(value) if dtype.kind == "b" else value
         scalars.check_range(value, dtype)
         return x, constant(op, value, dtype, gpu_of(x._array))
     value = _tensor_or_number(op, 2, value)
@@ -312,6 +329,9 @@ def clamp_by_tensors(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -
         cast(each, dtype) if isinstance(each, BaseTensor) and each._array.dtype != dtype else each
         for each in (x, low, high)
     )
+    if low is not None and high is not None and not low.stop_gradient:
+        # As in PyTorch, no gradient flows to a lower bound that is not below the upper one.
+        low = redirect("where", redirect("lt", low, high), low, low.detach())
     for beyond, bound in (("lt", low), ("gt", high)):
         if bound is not None:
             holes = np.isnan(out._array) | np.isnan(bound._array) if dtype in FLOATS else None
@@ -319,7 +339,7 @@ def clamp_by_tensors(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -
             if holes is not None and holes.any():  # as in PyTorch, the result is nan and its gradient is 0
                 out = redirect("where", as_torch(BaseTensor._made(holes)), math.nan, out)
     if not op.endswith("_"):
-        return out
+        return name_grad_fn(out, "ClampBackward0")
     if kind_of(out._array.dtype) > kind_of(x._array.dtype):
         raise result_does_not_fit(op, x, out._array.dtype)
     return Tensor.copy_(x, out)
@@ -337,6 +357,26 @@ def is_narrow(dtype: Any) -> bool:
     """True for bool and integers of fewer than 64 bits: a sum in such a dtype is computed in int64 and converted."""
     wanted = dtype_of(dtype).numpy
     return wanted not in FLOATS and wanted != np.int64
+
+
+def check_scan(op: str, x: Any, dtype: Any) -> None:
+    """Check the dtype of a cumulative sum or product. ``op`` ends with an underscore if ``x`` is overwritten.
+
+    Raises:
+        NotImplementedError: if the result would hold bools.
+        RuntimeError: if ``x`` is overwritten, and ``dtype`` is not its dtype.
+    """
+    if not isinstance(x, BaseTensor):
+        return  # the operation itself refuses `x` later
+    given = x._array.dtype
+    wanted = given if dtype is None else dtype_of(dtype).numpy
+    if op.endswith("_") and wanted != given:
+        raise RuntimeError(
+            f"Bad in-place call: input tensor dtype {C_NAMES[given.name]} and output tensor dtype "
+            f"{C_NAMES[wanted.name]} should match\n{op}() never changes a dtype; use {op[:-1]}()."
+        )
+    if wanted.kind == "b" and x._array.ndim and x._array.size:
+        raise NotImplementedError(f"\"{op.removesuffix('_')}_out_cpu\" not implemented for 'Bool'")
 
 
 def need_floats(op: str, x: Any) -> Any:

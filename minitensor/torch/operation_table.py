@@ -257,7 +257,8 @@ spell("bitwise_right_shift", "bitwise_right_shift", "input, other", prologue="is
 for _names, _row in {"gt greater": "greater_than", "ge greater_equal": "greater_equal", "lt less": "less_than",
                      "le less_equal": "less_equal", "eq": "equal", "ne not_equal": "not_equal"}.items():  # fmt: skip
     # As in PyTorch, the in-place result requires a gradient if an operand does, although both gradients are 0.
-    spell(_names, _row, zero_slopes=("x", "y"), prologue="if '{_}': y = with_gradient_like(x, y)")
+    spell(_names, _row, zero_slopes=("x", "y"), promote=("x", "y"),
+          prologue="if '{_}': y = with_gradient_like(x, y)")  # fmt: skip
 
 # ---------- reductions and scans ----------
 
@@ -276,12 +277,13 @@ spell("mean", "mean", _REDUCED, keywords="dtype=None", floats=False,
 spell("amax", "max", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="AmaxBackward0")
 spell("amin", "min", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="AminBackward0")
 _SCAN = "The {} of each element and those before it along dim; dtype, if given, is the dtype of the result."
+_CHECKED = "if '{{_}}' or dtype is not None: check_scan('{0}{{_}}', x, dtype)"
 _SCANNED = f"{_IN_DTYPE}\nelse: x = as_long(x, '{{_}}')"
 spell("cumsum", "cumsum", "input, dim", keywords="dtype=None",
-      prologue=f"{_narrow('cumsum', 'axis')}\n{_SCANNED}\nneed_one_dim('cumsum', axis)",
+      prologue=f"{_CHECKED.format('cumsum')}\n{_narrow('cumsum', 'axis')}\n{_SCANNED}\nneed_one_dim('cumsum', axis)",
       gives="", doc=_SCAN.format("sum"))  # fmt: skip
 spell("cumprod", "cumprod", "input, dim", keywords="dtype=None",
-      prologue=f"{_narrow('cumprod', 'dim')}\n{_SCANNED}\nneed_one_dim('cumprod', dim)",
+      prologue=f"{_CHECKED.format('cumprod')}\n{_narrow('cumprod', 'dim')}\n{_SCANNED}\nneed_one_dim('cumprod', dim)",
       gives="", doc=_SCAN.format("product"))  # fmt: skip
 spell("log_sigmoid", found="")
 spell("softmax", "softmax", "input, dim, dtype=None", found="Tensor torch",
@@ -295,14 +297,16 @@ spell("softmax", "softmax", "input, dim, dtype=None", found="Tensor torch",
 # false. Therefore these functions have the slope 1 at nan, except `leaky_relu`, which has `negative_slope`.
 spell("relu", found=f"{_ALSO_IN_PLACE} F F_", rules={"x": "with_no_slope(where(out <= 0, 0, g), out)"})
 spell("relu6", "relu6", "input", out=False, found="F", grad_name="HardtanhBackward0",
-      marks={"outside": "at_or_beyond_bounds(x, 0, 6)"}, rules={"x": "where(outside, 0, g)"})  # fmt: skip
+      marks={"outside": "at_or_beyond_bounds(x, 0, 6)"}, rules={"x": "where(outside, 0, g)"},
+      forward=kernels.relu6, floats=False)  # fmt: skip
 spell("leaky_relu", "leaky_relu", "input, negative_slope=0.01", out=False, found="F F_", rules={
       "x": "with_no_slope(where(out > 0, g, g * negative_slope if negative_slope else 0), out)"})  # fmt: skip
 spell("elu", "elu", "input, alpha=1.0", out=False, found="F F_",
       rules={"x": "where(out <= 0, g * (out + alpha) if alpha else 0, g)"})  # fmt: skip
 spell("hardtanh", "hardtanh", "input, min_val=-1.0, max_val=1.0", renamed={"min": "min_val", "max": "max_val"},
       marks={"outside": "at_or_beyond_bounds(x, min, max)"}, rules={"x": "where(outside, 0, g)"},
-      prologue="check_numbers(x, min, max)", out=False, found="F F_")  # fmt: skip
+      forward=kernels.hardtanh, floats=False,
+      prepare=kernels.hardtanh_arguments, prologue="check_numbers(x, min, max)", out=False, found="F F_")  # fmt: skip
 spell("threshold", "thresholded_relu", "input, threshold, value", out=False, grad_name="ThresholdBackward0",
       marks={"below": "x <= threshold"}, rules={"x": "where(below, 0, g)"},
       prologue="check_numbers(x, threshold, value)", found="torch torch_ F F_")  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor as BaseTensor
-from minitensor.engine.dtypes import FLOATS, HALVES
+from minitensor.engine.dtypes import FLOATS, HALVES, INTEGERS
 from minitensor.engine.kernels.numbers import number
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
@@ -17,7 +17,7 @@ from minitensor.torch.grad_fn import name_grad_fn
 from minitensor.torch.operands import promoted_dtype
 from minitensor.torch.promotion import result_type
 from minitensor.torch.result_strides import arrange, like_operands
-from minitensor.torch.scalars import check_range
+from minitensor.torch.scalars import check_range, stored_integer
 from minitensor.torch.tensor import Tensor, as_torch
 
 
@@ -41,8 +41,9 @@ def _check_arguments(
     need_tensor(op, tensor2, 3, "tensor2")
     value = number(op, "value", value)
     common = _common_dtype(input, tensor1, tensor2)
-    check_range(value, input._array.dtype if common is None else common.numpy)
-    return value, common
+    dtype = input._array.dtype if common is None else common.numpy
+    check_range(value, dtype)
+    return stored_integer(op, value, dtype) if dtype in INTEGERS and isinstance(value, int) else value, common
 
 
 def _add(op: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
@@ -103,7 +104,7 @@ def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
 
     Raises:
         RuntimeError: if a shape cannot be broadcast to the shape of ``input``, if the dtype of ``input`` cannot hold
-            the result, or if ``input`` is a leaf that requires grad.
+            the result, or if ``input`` is a leaf that requires grad, or a view of such a leaf, in grad mode.
     """
     return _add_in_place("mul", input, tensor1, tensor2, value)
 
@@ -113,7 +114,8 @@ def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
 
     Raises:
         RuntimeError: if a shape cannot be broadcast to that of ``input``, if the dtype of ``input`` cannot hold the
-            result, if ``input`` is a leaf that requires grad, or if neither ``tensor1`` nor ``tensor2`` holds floats.
+            result, if ``input`` is a leaf that requires grad, or a view of such a leaf, in grad mode, or if neither
+            ``tensor1`` nor ``tensor2`` holds floats.
     """
     _need_a_float("addcdiv_", tensor1, tensor2)
     return _add_in_place("div", input, tensor1, tensor2, value)
@@ -156,7 +158,7 @@ def clamp_min_(input: Tensor, min: Any) -> Tensor:
     """Compute ``clamp_min`` in place. Return ``input``, whose shape and dtype do not change.
 
     Raises:
-        RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
+        RuntimeError: if the tensor is a leaf that requires grad, or a view of such a leaf, in grad mode.
         TypeError: if the bound is neither a number nor a tensor.
     """
     return TABLE["clamp_"](input, min)
@@ -166,7 +168,7 @@ def clamp_max_(input: Tensor, max: Any) -> Tensor:
     """Compute ``clamp_max`` in place. Return ``input``, whose shape and dtype do not change.
 
     Raises:
-        RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
+        RuntimeError: if the tensor is a leaf that requires grad, or a view of such a leaf, in grad mode.
         TypeError: if the bound is neither a number nor a tensor.
     """
     return TABLE["clamp_"](input, None, max)

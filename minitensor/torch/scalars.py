@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.checks import shown
+from minitensor.engine.checks import NUMPY_INTEGERS, shown
 from minitensor.engine.core.tensor import Tensor as BaseTensor
-from minitensor.engine.dtypes import FLOATS, HALVES, limits
+from minitensor.engine.dtypes import FLOATS, HALVES, INTEGERS, limits
 from minitensor.engine.operations.operands import NUMBERS
 from minitensor.torch.dtypes import C_NAMES
 
@@ -19,6 +19,8 @@ from minitensor.torch.dtypes import C_NAMES
 _IN_FLOAT32 = frozenset(("multiply", "divide", "floor_divide", "trunc_divide", "lerp"))
 #: Operations that refuse a number larger than the dtype can hold. The others replace such a number by infinity.
 _REFUSING = frozenset(("pow", "lerp"))
+#: Operations on integers that have floats as results.
+_OF_FLOATS = frozenset(("divide", "copysign", "xlogy"))
 #: The largest float16 number. Every other floating-point dtype can hold it, too.
 _LARGEST_HALF = 65504
 
@@ -34,6 +36,47 @@ def dtype_of_number(op: str, value: Any, beside: np.dtype) -> np.dtype:
     if op in _REFUSING:
         check_range(value, wanted)
     return wanted
+
+
+def integer_beside(op: str, value: Any, dtype: np.dtype) -> Any:
+    """Return ``value``, a number in an operation with integers of ``dtype``.
+
+    As in PyTorch, an integer that the dtype cannot hold wraps around: beside uint8, 300 becomes 44. If the result of
+    ``op`` holds floats, the number becomes a float instead.
+
+    Raises:
+        OverflowError: if the integer needs more than 64 bits.
+        RuntimeError: if the dtype cannot hold it, and ``op`` is "pow" or "where".
+    """
+    if dtype not in INTEGERS or not isinstance(value, (int, *NUMPY_INTEGERS)):
+        return value
+    bounds, name = np.iinfo(dtype), op.removesuffix("_")
+    if bounds.min <= value <= bounds.max:
+        return value
+    if not -(2**63) <= value < 2**64:
+        raise OverflowError(f"{op}(): int too big to convert: {shown(value)} needs more than 64 bits")
+    if name in _REFUSING or name == "where":
+        return stored_integer(op, int(value), dtype, may_wrap=name == "where")
+    return float(value) if name in _OF_FLOATS else (int(value) - bounds.min) % 2**bounds.bits + bounds.min
+
+
+def stored_integer(op: str, value: int, dtype: np.dtype, may_wrap: bool = True) -> int:
+    """Return ``value``, an integer that a tensor of the integer ``dtype`` shall store.
+
+    As in PyTorch, an unsigned dtype also accepts the negatives of its numbers if ``may_wrap`` is true. They wrap
+    around: uint8 stores -1 as 255.
+
+    Raises:
+        RuntimeError: if the dtype cannot hold the number.
+    """
+    bounds = np.iinfo(dtype)
+    lowest = bounds.min if bounds.min or not may_wrap else -bounds.max
+    if not lowest <= value <= bounds.max:
+        raise RuntimeError(
+            f"value cannot be converted to type {dtype.name}_t without overflow: {op}() got {shown(value)}, and "
+            f"{dtype.name} holds {bounds.min} to {bounds.max}"
+        )
+    return value if value >= bounds.min else value + bounds.max + 1
 
 
 def check_range(value: Any, dtype: np.dtype) -> None:

@@ -100,6 +100,8 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _promote(row: Row, in_place: bool, target: str, weak: str) -> str:
+    if in_place and row.zero_slopes:
+        return ""  # a comparison stores its truth values in any dtype
     if in_place:
         return f" They are converted to the dtype of {target}, which never changes."
     kinds = {
@@ -134,7 +136,7 @@ def _errors(row: Row, in_place: bool, target: str, refuses: list[str], wording: 
             found.append(f"{wording.shape}: for a leaf that requires a gradient, or a view of one, in grad mode.")
         if {row.target, *row.marks} & {*row.saved_in_place}:
             found.append(f'{wording.shape}: under the policy "2.5", if backward needs the overwritten values.')
-        if row.floats or (len(row.promote) > 1 and not row.same_dtype):
+        if row.floats or (len(row.promote) > 1 and not row.same_dtype and not row.zero_slopes):
             found.append(f"{wording.dtype}: for a result that the dtype of {target} cannot hold.")
         found.append(f"RuntimeError: if elements of {target} share memory, or {target} is read-only.")
         found.append("In all these cases, nothing is written.")

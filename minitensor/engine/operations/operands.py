@@ -57,7 +57,8 @@ def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> 
     if isinstance(value, np.generic):
         value = value.item()  # a numpy integer would wrap around
     try:
-        tensor = Tensor._alias(np.asarray(value, dtype), CONSTANT)
+        with np.errstate(over="ignore"):  # a float that is too large becomes inf
+            tensor = Tensor._alias(np.asarray(value, dtype), CONSTANT)
     except OverflowError:
         raise ValueError(f"{op}: {shown(value)} does not fit into dtype {dtype.name}") from None
     tensor._array.flags.writeable = False
