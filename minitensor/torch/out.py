@@ -25,24 +25,9 @@ COMPUTED_IN_OUT = frozenset(
 #: of the same or a higher kind, unless ``dtype`` is given. ``out`` of a function with several results must have their
 #: dtypes, and ``out`` of ``all`` and ``any`` must hold bools or uint8.
 EXACT = frozenset(
-    (
-        "abs",
-        "absolute",
-        "addmm",
-        "all",
-        "amax",
-        "amin",
-        "any",
-        "argmax",
-        "argmin",
-        "baddbmm",
-        "bitwise_not",
-        "bmm",
-        "ceil",
-        "diag",
-    )
-    + ("dot", "fix", "floor", "frac", "gather", "heaviside", "index_add", "index_select", "inner", "isin")
-    + ("log_softmax", "masked_select", "matmul", "mm", "multinomial", "mv", "nan_to_num", "neg", "negative")
+    ("abs", "absolute", "addmm", "all", "amax", "amin", "any", "argmax", "argmin", "baddbmm", "bitwise_not", "bmm")
+    + ("ceil", "diag", "dot", "fix", "floor", "frac", "gather", "heaviside", "index_add", "index_select", "inner")
+    + ("isin", "log_softmax", "masked_select", "matmul", "mm", "multinomial", "mv", "nan_to_num", "neg", "negative")
     + ("nonzero", "norm", "renorm", "round", "scatter", "scatter_add", "sign", "signbit", "softmax", "take_along_dim")
     + ("tril", "triu", "trunc", "where")
 )
