@@ -30,7 +30,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class StorageCreated(NamedTuple):
-    """A storage was created, just before the tensor on it."""
+    """A storage was created. The tensor on it, if there is one, is created next."""
 
     storage: Storage
 

@@ -72,7 +72,7 @@ class Repeatable:
         return self.function(*args, **self.kwargs)
 
     def _register(self, results: Any, own: set[Node | None]) -> None:
-        """Store weak references to every node on which the results depend, and to every storage that a node saved."""
+        """Store weak references to every node on which the results depend, and to the storages that they saved."""
         self._registered: list[tuple[ref[Node], list[ref[Node]]]] = []
         seen: set[Node] = set()
         stack = [node for x in results if isinstance(x, Tensor) and (node := x._current()) is not None]

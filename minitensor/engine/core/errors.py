@@ -109,7 +109,8 @@ def _lost(text: str, node: Node, what: str = "", saved: Saved | None = None) -> 
     """Return an error with the attribute ``lost``, from which PyTorch's vocabulary makes PyTorch's message.
 
     ``lost`` is a tuple: a weak reference to the node, so that the error keeps no tensor alive; ``what``, the rule's
-    name for the saved value; and the position of ``saved`` in ``node.saved``. Without ``saved``, these are "" and None.
+    name for the saved value; and the position of ``saved`` in ``node.saved``. Without ``saved``, the last two are ""
+    and None.
     """
     error = RuntimeError(text)
     position = None if saved is None else next((k for k, each in enumerate(node.saved) if each is saved), None)

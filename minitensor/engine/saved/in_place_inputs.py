@@ -47,7 +47,7 @@ def copy_of(a: np.ndarray) -> Saved:
 
 
 def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *nodes: Node | None) -> Saved:
-    """Return ``b``, an operand on the storage of ``x``, as a saved value: a copy if ``op`` is about to overwrite ``b``.
+    """Return ``b`` as a saved value; a copy of it if ``op``, which writes ``x`` on the same storage, overwrites ``b``.
 
     Args:
         own: the saved copy of ``x``, if the rules also need ``x``; otherwise None. It also serves as the copy of

@@ -291,7 +291,7 @@ def _select(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]
 
 
 def set_part(x: Tensor, target: np.ndarray, yn: Node | None, pick: Any = None) -> None:
-    """Record a write into the group of ``x``: ``target``, a view of ``x``, now has the value of node ``yn``.
+    """Record in the group of ``x`` that ``target``, a view of ``x``, was overwritten with the value of node ``yn``.
 
     ``yn`` is None for a value without a gradient. ``pick`` is the function that selected ``target`` from ``x``, if any.
     """

@@ -89,7 +89,7 @@ def refuse_leaf(x: Tensor, op: Reshaping) -> None:
 
 
 def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...] = ()) -> Tensor:
-    """Replace the layout of ``x`` by that of ``array``, a view of the same elements, and return ``x``.
+    """Give ``x`` the layout of ``array``, which is a view of the same elements, and return ``x``.
 
     Nothing is written. If ``x`` requires a gradient, the change is recorded as ``op``, also under ``no_grad``; but a
     leaf remains a leaf.

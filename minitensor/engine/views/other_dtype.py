@@ -28,7 +28,7 @@ def read_as(x: Tensor, dtype: DType, error: Callable[[str, str, int], Exception]
 
     Raises:
         TypeError: if ``dtype`` is bool and ``x`` is not, because a byte may be another number than 0 and 1.
-        error: if the element sizes differ and ``x`` has no dimensions, if its last stride is not 1, or if the bytes do
+        error: if the element sizes differ, and ``x`` has no dimensions, a last stride other than 1, or bytes that do
             not divide into elements of ``dtype``.
     """
     array = x._array
