@@ -307,8 +307,8 @@ _row(_S, "backward", "(w * w).sum().backward()", "(w * w).sum().backward()", "",
 _row(_S, "backward from many elements", "(w * w).backward()", "(w * w).backward()", "", "", "gradient, error",
      "minitensor and Paddle start backward with a gradient of ones. PyTorch refuses, and wants that gradient as an "
      "argument.")
-_row(_S, "gradients as results", "mt.grad((w * w).sum(), w)[0]", "torch.autograd.grad((w * w).sum(), w)[0]", "",
-     "jax.grad(lambda w: (w * w).sum())(w)", "numbers")
+_row(_S, "gradients that a call returns", "mt.grad((w * w).sum(), w)[0]", "torch.autograd.grad((w * w).sum(), w)[0]",
+     "", "jax.grad(lambda w: (w * w).sum())(w)", "numbers")
 _row(_S, "without recording", "mt.no_grad", "torch.no_grad", "", "", "is there")
 _row(_S, "whether it records", "mt.is_grad_enabled()", "torch.is_grad_enabled()", "", "", "value")
 _row(_S, "keep the gradient of a non-leaf", "(w * 1.0).retain_grads", "(w * 1.0).retain_grad", "", "",
