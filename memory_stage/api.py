@@ -297,9 +297,9 @@ def record(
         ignore: names that the stage leaves out.
         policy: the in-place policy during the run; by default the current one.
         steps: the largest number of steps to record. After that the program continues unrecorded.
-        key: the step, counted from 1, that the stage shows first and in print. By default it is the first step in
-            which an error is raised or a write makes a saved tensor stale or changes the values of another name;
-            without such a step, the last write.
+        key: the step, counted from 1, that the stage shows first and in print. By default it is the first step
+            with an error, or with a write that makes a saved tensor stale or changes the values of another name; if
+            there is none, the last write.
         depth: how much the picture shows at first: ``"memory"``, ``"tensors"`` or ``"history"``; by default the depth
             that :func:`set_depth` has set, or everything.
         language: the language of the sentences and of the words around the picture, ``"en"`` or ``"zh"``; by default

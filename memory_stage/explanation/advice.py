@@ -30,8 +30,8 @@ class WriteFacts:
         package: the package whose names the program uses.
         borrowed: True if the memory belongs to an array from which the tensor was made.
         attribute: the attribute, such as ``ctx.x``, in which a user-defined function keeps the tensor, or "".
-        apart: the name of another tensor that shares the memory and has a history without this write, and True if that
-            tensor is smaller than the written one; None if there is no such tensor.
+        apart: for another tensor that shares the memory and has a history without this write: its name, and True if it
+            is smaller than the written tensor. None if there is no such tensor.
     """
 
     leaf: bool = False

@@ -69,8 +69,8 @@ class Report:
     def dangerous(self) -> list[ReportRow]:
         """Return the rows to read first, because a reader easily overlooks them.
 
-        These are the writes below the first row that make gradients wrong and, in a report of more than a few rows, the
-        writes that made a backward pass raise an error.
+        These are the writes that make gradients wrong, except one in the first row. In a report of more than a few
+        rows, they are also the writes that made a backward pass raise an error.
         """
         asked = {row.cause for row in self.rows} if len(self.rows) > FEW else set()
         once = [first for first, _, _ in self.folded()]  # a loop makes the same row in every iteration

@@ -23,7 +23,7 @@ from minitensor.device import cpu
 from minitensor.engine.device.places import current, device_named
 from minitensor.engine.device.simulated import SimulatedGpu
 
-MOST_CELLS = 24  # the number of latest cells whose readings are shown
+MOST_CELLS = 24  # the readings of this many latest cells are shown
 
 
 class Reading(NamedTuple):

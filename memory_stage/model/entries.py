@@ -115,7 +115,7 @@ class TensorEntry:
     was_named: bool = False
     freed: bool = False
     otherwise: bool = False  # True if the program's names of operations differ from those in the engine's events
-    run: int = 0  # the number of the execution of the statement that made the tensor
+    run: int = 0  # the number of the statement's execution that made the tensor
     step: int = -1  # the step with the tensor's event; -1 if the tensor existed before the first step
     event: Event = field(default_factory=dict)
     seen: Any = None  # the engine's stamp when the tensor was last compared with this entry

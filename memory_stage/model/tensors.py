@@ -18,7 +18,7 @@ from memory_stage.model.journal import Journal
 from memory_stage.model.storages import Storages
 from memory_stage.model.unannounced_writes import UnannouncedWrites
 
-MOST_SEARCHES = 20  # the most searches of the heap, in one recording, for objects that refer to tensors without names
+MOST_SEARCHES = 20  # the most searches of the heap, in one recording, for objects that refer to unnamed tensors
 
 
 class Tensors:

@@ -14,7 +14,7 @@ from memory_stage.model.ledger import Ledger
 from memory_stage.sentences.words import code
 from memory_stage.trace import cells
 
-MOST_SUMMED = 64  # the largest number of elements of a gradient whose sum is shown
+MOST_SUMMED = 64  # gradients with more elements are not added up
 
 
 def record_start(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:

@@ -78,8 +78,8 @@ class Hooks:
 
     Attributes:
         statements: the statements, by the number of their hook.
-        heads: the numbers of the hooks of compound statements, by the lines of their heads. A program reaches such a
-            line again in a loop and at the end of a ``with``.
+        heads: maps each line of a compound statement's head to the number of the statement's hook. A program reaches
+            such a line again in a loop and at the end of a ``with``.
     """
 
     def __init__(self, source: str, file: str) -> None:

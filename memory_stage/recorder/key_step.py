@@ -62,7 +62,7 @@ def key_step(variant: Variant) -> int:
 def _number_of(variants: list[Variant], label: str) -> int:
     labels = [variant["label"] for variant in variants]
     if label not in labels:
-        raise ValueError(f"key names the variant {label!r}, but the variants are {', '.join(map(repr, labels))}")
+        raise ValueError(f"key has the variant {label!r}, but the variants are {', '.join(map(repr, labels))}")
     return labels.index(label)
 
 

@@ -22,9 +22,9 @@ import numpy as np
 from memory_stage.engines.protocol import Engine, Tensor
 from memory_stage.model.compound_names import local_name, parameter_name, slot_name
 
-MOST_ENTRIES = 8  # the largest number of tensors of one list, dict or object that get a name
-MOST_OF_LAYERS = 64  # the largest number of tensors of one layer and the layers inside it that get a name
-MOST_SEARCHED = 64  # the largest number of entries of one container that are searched
+MOST_ENTRIES = 8  # at most this many tensors of one list, dict or object get a name
+MOST_OF_LAYERS = 64  # at most this many tensors of one layer and the layers inside it get a name
+MOST_SEARCHED = 64  # at most this many entries of one container are searched
 DEPTH = 3
 
 _SEQUENCES = (list, tuple, deque)

@@ -1,7 +1,7 @@
 """The recorded part of a run (some statements, or one iteration of a loop), and the options that choose this part.
 
-Before a window begins, a program runs with hooks and without a subscription to an engine, which costs less than a
-microsecond a statement. A recording of 500 steps can therefore begin after millions of statements.
+Before a window begins, a program runs with hooks and without a subscription to an engine, and a statement costs
+less than a microsecond more. A recording of 500 steps can therefore begin after millions of statements.
 """
 
 from __future__ import annotations

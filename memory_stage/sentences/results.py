@@ -1,6 +1,6 @@
 """Sentences about the result of one operation: a tensor on a new or an existing storage, or a changed layout.
 
-``sharing`` describes a tensor that moves to another storage, and ``writes`` a write.
+``sharing`` describes a tensor that moves to another storage; ``writes`` describes writes.
 """
 
 from __future__ import annotations

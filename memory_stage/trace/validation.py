@@ -171,7 +171,7 @@ def _reference_problems(trace: dict) -> Iterator[str]:
         yield from _Replay(variant).problems()
 
 
-# Maps a kind of event to the fields that refer to a thing that an earlier event made, and the kind of that thing.
+# For each kind of event: maps the fields that refer to things made by earlier events to the kinds of these things.
 _REFERS = {
     "write": {"storage": "storage"}, "tensor": {"storage": "storage"}, "name": {"tensor": "tensor"},
     "retensor": {"id": "tensor", "storage": "storage"}, "unname": {"name": "name"},

@@ -2,7 +2,7 @@
 
 The timeline, the map of the allocator, the stride explorer and the explorer of sizes all use one custom element,
 `<memory-figure>`, and one script. A cell's output is that element with its data as JSON. The element also contains the
-picture, the sentence and the numbers as tables, which are shown in print and in a page without JavaScript.
+picture, the sentence and the numbers as tables. They are shown in print and in a page without JavaScript.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def script_source(language: str = "en") -> str:
 
 
 def widget_source(language: str = "en") -> str:
-    """Return the stage as an ES module for `anywidget`; its model has one trait, `trace`, a trace as a dict."""
+    """Return the stage as an ES module for `anywidget`; the only trait of its model, `trace`, is a trace as a dict."""
     return script_source(language) + source_module("widgets/stage-widget.js")
 
 

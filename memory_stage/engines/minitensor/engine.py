@@ -251,7 +251,7 @@ class MinitensorEngine:
         return storage.nbytes if type(storage) is Storage else 0
 
     def freed_on_gpu(self, storage: Storage) -> tuple[Any, int] | None:
-        """Return the meter and the bytes of the storage's block on the GPU, which is freed after the storage."""
+        """Return the meter and the bytes of the storage's block on the GPU. The block is freed after the storage."""
         gpu = gpu_of(storage.buffer)
         return None if gpu is None else (gpu, gpu.counted(storage.buffer))
 

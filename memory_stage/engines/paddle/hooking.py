@@ -21,7 +21,7 @@ from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.paddle.entries import GradNode
 from memory_stage.messages import Text, message
 
-# Gradients with more elements are not copied, so a write of a hook into them remains unknown.
+# Gradients with more elements are not copied, so a hook may write into them unnoticed.
 MOST_COPIED = 1 << 12
 
 

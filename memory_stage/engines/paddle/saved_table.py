@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import Any
 
-#: Matches, in the kinds of a call, a list of tensors of which at least one requires a gradient.
+#: Matches a list in the kinds of a call, if at least one of its tensors requires a gradient.
 _LISTED = re.compile(r"\[[^]]*T")
 
 #: The kinds of arguments: a tensor that requires a gradient, one that does not, and any other value. A list has
@@ -38,7 +38,7 @@ def signature(arguments: tuple[Any, ...], keywords: dict[str, Any], is_tensor: A
 
 
 def inputs(arguments: tuple[Any, ...], keywords: dict[str, Any], is_tensor: Any) -> dict[str, Any]:
-    """Return the tensors among a call's arguments, by their paths, and those among the keywords by their names."""
+    """Return the tensors among a call's arguments, by their paths. Paths in keyword arguments begin with the name."""
     found = dict(paths(arguments, is_tensor))
     for name, each in keywords.items():
         found |= dict(paths(each, is_tensor, name))

@@ -146,7 +146,7 @@ class TorchEngine(FrameworkEngine):
             yield
 
     def allocated(self) -> int:
-        """Return the host bytes of gradients in flight, and of storages created since ``open`` and not freed."""
+        """Return the host bytes of gradients in flight and of living storages created since ``open``."""
         return self._registry.allocated
 
     def gpus(self) -> list[protocol.GpuMeter]:

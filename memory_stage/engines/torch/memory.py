@@ -205,8 +205,8 @@ _DRAWN = frozenset((
     "uint16", "uint32", "uint64", "uint8",
 ))  # fmt: skip
 
-#: If torch has two objects for overlapping memory: maps the address of the second one to the cell of the first storage
-#: at which the memory of the second one begins.
+#: Torch may have two objects for overlapping memory. Maps the address of the second one to the number of its first cell
+#: in the first one.
 shifts: dict[int, int] = {}
 
 

@@ -3,7 +3,7 @@
 Torch puts the node of such a write inside a node ``CopySlices``, which hides the saved tensors. Therefore this
 module calls the same operation on tensors without memory (on the device ``meta``), and reads from the new node which
 operands it saved. Such a call computes nothing and draws no random number. Each kind of call is probed once, in a
-separate thread: torch allocates a small tensor for a number argument, which must not appear in the program's allocator.
+separate thread: for a number argument torch allocates a tensor, which must not appear in the program's allocator.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def call_after_leaf(fn: Any, hook: AfterLeaf) -> Any:
 
     ``hook`` is added to the node, unless the program has added hooks to the leaf that run when its gradient is stored.
     Then ``hook`` is added after these, because torch keeps the arguments of a node with a hook until the node has run,
-    which a hook of the program could observe.
+    and a hook of the program could notice that.
     """
     hooks = getattr(fn.variable, "_post_accumulate_grad_hooks", None)
     if not hooks:

@@ -28,8 +28,8 @@ class NodeTag:
         place: the code object and the line number of the call.
         entries: the saved tensors; [] after their release.
         moves: True if all nodes are those of views, which move numbers without computing any.
-        outputs: the tags of further results, by the number of the result. Negative keys have the tags of inner nodes at
-            which a backward starts.
+        outputs: the tags of further results, by the number of the result. Negative keys are for inner nodes at which a
+            backward starts.
         size: the number of nodes that share the tag.
         is_custom: True if the backward rule is a function of the program. Such a function gets gradients as tensors.
         is_unreported: True if no observed call created the nodes, for example if a backward with ``create_graph`` did.

@@ -45,7 +45,7 @@ class Registry:
 
     Attributes:
         emit: called with the events of created and freed storages; None while no subscription is open.
-        allocated: the host bytes of gradients in flight, and of storages created during the recording and not freed.
+        allocated: the host bytes of gradients in flight and of living storages created during the recording.
         backwards: the number of running backward passes.
         awaited: maps the id of each leaf not yet reached by backward to the id of its old gradient, or to 0.
         when_shared: the functions to call with each storage that becomes shared with another library.

@@ -25,7 +25,7 @@ from memory_stage.engines.torch.node_tags import NodeTag
 from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
 
-# Gradients with more elements are not copied, so a write of a hook into them remains unknown.
+# Gradients with more elements are not copied, so a hook may write into them unnoticed.
 MOST_COPIED = 1 << 12
 
 

@@ -7,9 +7,9 @@
 * While gradients are recorded, PyTorch refuses to write one of several views that one function made, a view that was
   made while no gradients were recorded, and a tensor that was made in inference mode.
 
-``facts/learners.json`` records the behaviour of PyTorch 2.13.0: for the second rule in the group "a part of itself",
-for the third in the group "in place on what requires a gradient". ``tests/minitensor/vocabulary/test_overwritten.py``
-and ``test_refusals_table.py`` compare the rules with this file.
+``facts/learners.json`` records the behaviour of PyTorch 2.13.0. Its group "a part of itself" is about the second rule,
+and "in place on what requires a gradient" about the third. ``tests/minitensor/vocabulary/test_overwritten.py`` and
+``test_refusals_table.py`` compare the rules with this file.
 """
 
 from __future__ import annotations

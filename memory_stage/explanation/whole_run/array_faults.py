@@ -113,7 +113,7 @@ def diagnose_readonly(writes: Mapping[tuple[int, int], str], lines: Lines) -> li
     """Return a fault for each line that made a tensor on read-only memory of NumPy or Python, if a line wrote into it.
 
     Args:
-        writes: maps two indices into ``lines``, of the line that shared the memory and of the line that wrote into it,
+        writes: maps a pair of indices into ``lines`` (the line that shared the memory, and the line that wrote into it)
             to the operation that wrote.
     """
     by_sharing: dict[int, list[tuple[ProgramLine, str]]] = {}
@@ -162,7 +162,7 @@ def diagnose_repeated(writes: Mapping[tuple[int, int], str], lines: Lines) -> li
     """Return a fault for each line that changes an array, through a tensor, each time that the program reads the array.
 
     Args:
-        writes: maps two indices into ``lines``, of the line that shared the memory and of the line that wrote into it,
+        writes: maps a pair of indices into ``lines`` (the line that shared the memory, and the line that wrote into it)
             to the operation that wrote.
     """
     return [

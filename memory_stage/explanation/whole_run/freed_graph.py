@@ -279,7 +279,7 @@ def _is_refilled(name: str, asking: ProgramLine) -> bool:
 
 
 def _kept_for_all(name: str, border: _Border) -> Fault:
-    """Return the fault of a dict or list whose entries each iteration reads, with the graph that made them."""
+    """Return the fault of a dict or list whose entries have a graph and are read by each iteration."""
     sentence = message(
         "Detach the entries of `{name}` where the program stores them, if they are constants such as targets: "
         "`.detach()` keeps the numbers and drops the graph.",

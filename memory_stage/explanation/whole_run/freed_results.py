@@ -206,8 +206,8 @@ class OutsideLoop:
     def fixes(self) -> tuple[Fix, ...]:
         """Return the advice to compute the result in each iteration, with an edit if that is certainly right.
 
-        If the loop computes the result again, the first one is meant as a constant; it may be if the loop averages the
-        parameters or reads them again.
+        If the loop computes the result again, the first one is meant as a constant. It may also be one if the loop
+        averages the parameters or reads them again.
         """
         if self.is_repeated():
             text, made = self._text, self._made

@@ -292,7 +292,7 @@ def _inside(path: str) -> str:
     return path.partition(".")[2] or path
 
 
-#: The number of nodes that a search can read in about the time that one watched operation needs.
+#: A search reads about this many nodes in the time of one watched operation.
 WALKED_PER_OPERATION = 4
 
 

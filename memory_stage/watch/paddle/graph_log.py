@@ -1,6 +1,6 @@
 """The nodes of Paddle's graph, each with its line and with the inputs and outputs of its call.
 
-Python can read neither the tensors that a node of Paddle saved nor a number of the node, so the log identifies a node
+Python can read neither the tensors that a node of Paddle saved nor its sequence number, so the log identifies a node
 by its address. When Paddle frees a node and uses its address for a new one, the new node replaces the old in the log.
 """
 

@@ -54,9 +54,10 @@ class SharedArrays:
     """The shared arrays that are alive.
 
     Attributes:
-        readonly_writes: maps the line that shared read-only memory, and the line that wrote it, to the operation.
-        repeated_writes: maps the line that shared the same part of an array again and again, and the line that changed
-            this part each time, to the operation.
+        readonly_writes: maps a pair of lines to an operation: the line that shared read-only memory, and the line in
+            which the operation wrote it.
+        repeated_writes: maps a pair of lines to an operation: the line that shared the same part of an array again and
+            again, and the line in which the operation changed this part each time.
     """
 
     def __init__(self) -> None:

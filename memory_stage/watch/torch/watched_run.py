@@ -28,7 +28,7 @@ from memory_stage.watch.torch.call_watcher import CallWatcher
 
 MOST_PASSES = 1_000
 
-#: Sentences about code that is not watched, by the engine's sentences about code that it does not record.
+#: Maps the engine's sentences about code that it does not record to sentences about code that is not watched.
 _NOT_WATCHED: dict[Text, Text] = {
     COMPILED: message(
         "Code that `torch.compile` has compiled is not watched, so its lines are unknown. `memory-stage explain "
@@ -65,8 +65,8 @@ class WatchedRun:
         on_failure: called with this object, the tensors that a backward pass started from, its error, and the frame
             that called backward.
         on_suspicion: called before a backward pass with this object, the tensors that the pass starts from and the
-            frame, if a recent write may escape torch's check of versions, if a node has read memory shared with NumPy,
-            or if a leaf was recently made from the numbers of other tensors.
+            frame. It is called only if a recent write may escape torch's check of versions, a node has read memory
+            shared with NumPy, or a leaf was recently made from the numbers of other tensors.
         on_unseen: called with a sentence if the program does something that is not watched, as in other threads or in
             compiled code.
 
