@@ -33,7 +33,7 @@ __all__ = [
 
 # Frames of this package are not the reader's program, so errors and reports must never name a line of this package.
 engine_packages.own.add("book_kit")
-engine_packages.clear()  # the dict may have cached that book_kit is not an engine package
+engine_packages.clear()  # an earlier look-up may have cached that book_kit is no engine package
 
 add_catalogues("book_kit", Path(__file__).with_name("locale"))
 

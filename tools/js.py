@@ -31,7 +31,7 @@ def sources() -> list[str]:
 
 
 def commands(job: str) -> dict[str, list[str]]:
-    """Return the commands of a job by name. Each is a list of arguments for `node`."""
+    """Return the commands of a job, keyed by name. Each is a list of arguments for `node`."""
     files = sources()
     scripts = [path for path in files if not path.endswith(".d.ts")]
     tests = [path for path in files if path.startswith(f"{UNIT_TESTS}/") and path.endswith(".test.js")]

@@ -5,9 +5,9 @@
     python tools/plain_language.py --figures    print the figures of each package and of the chapters
     python tools/plain_language.py --tighten    tighten the limits in plain_language.json to the figures of today
 
-The exit status is 1 if a package exceeds a limit. With PATH, it is 1 if the files miss the target of a rewritten text,
-or have a finding other than "what". The figures are the numbers of certain words and phrases per 1,000 words, and of
-certain openings per 100 sentences. Only code has limits here; `tools/plain_pages.py` checks the chapters.
+The exit status is 1 if a package exceeds a limit. With PATH, it is 1 if the files miss the target, or have a finding
+other than "what". The figures are the numbers of certain words and phrases per 1,000 words, and of certain openings per
+100 sentences. Only code has limits here; `tools/plain_pages.py` checks the chapters.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-#: Limits that a rewritten text meets: a lower limit for "if", and upper limits for the others. Words and phrases are
-#: counted per 1,000 words, openings per 100 sentences. Five libraries with good docstrings have figures of 0 to 0.9 for
-#: "what", 0 to 0.1 for "told" and 3.8 to 13.8 for "if".
+#: The figures that a text should have: at least the one for "if", and at most the others. Words and phrases are counted
+#: per 1,000 words, openings per 100 sentences. Five libraries with good docstrings have figures of 0 to 0.9 for "what",
+#: 0 to 0.1 for "told" and 3.8 to 13.8 for "if".
 TARGET = {"what": 3.0, "told": 0.1, "if": 3.0, "openings": 0.5, "phrases": 0.5}
-#: A text with fewer words than this needs no "if".
+#: A text with fewer words than this need not contain "if".
 SHORT = 1000
-#: `--tighten` leaves this factor between a figure and its new limit, so that one more sentence does not exceed it.
+#: `--tighten` sets a limit to a figure times this factor, so that one more sentence does not exceed the limit.
 ROOM = 1.2
 #: The file with the limits of packages that do not meet the target yet. Its keys are the beginnings of their paths. The
 #: limits only get tighter.
@@ -230,7 +230,7 @@ class Figures:
     def over(self, limits: dict[str, float]) -> list[str]:
         """Return the kinds that break their limits.
 
-        One occurrence is always allowed, and a short text needs no "if".
+        One occurrence is always allowed, and a short text need not contain "if".
         """
         lacks = ["if"] if self.words >= SHORT and self.rates()["if"] < limits["if"] else []
         return lacks + [
@@ -288,12 +288,12 @@ def code_files(where: Path) -> list[Path]:
 
 
 def limits() -> dict[str, dict[str, float]]:
-    """Return the limits of each package that does not meet the target yet, by the beginning of its path."""
+    """Return the limits of each package that does not meet the target yet, keyed by the beginning of its path."""
     return {key: TARGET | given for key, given in json.loads(LIMITS_FILE.read_text()).items()}
 
 
 def packages(keys: Iterable[str]) -> dict[str, list[Path]]:
-    """Return code files by package: by the longest key with which the file's path begins, or else by its top folder."""
+    """Return code files, keyed by the longest of ``keys`` with which their path begins, or else by their top folder."""
     found: dict[str, list[Path]] = {}
     ordered = sorted(keys, key=len, reverse=True)
     for folder in FOLDERS:

@@ -68,7 +68,7 @@ def offer_package_assets(app: Sphinx) -> None:
 def choose_page_assets(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Give a page the scripts and style sheets of every page and those that its content needs, and no others."""
+    """Give a page only the scripts and style sheets that every page needs, and those that its content needs."""
     for kind in ("script_files", "css_files"):
         context[kind].clear()  # a new list would have no effect, because add_js_file appends to the builder's own list
     app.add_css_file(STYLE)

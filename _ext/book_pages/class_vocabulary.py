@@ -127,7 +127,7 @@ def _with_words(part: Any, pairs: TextPairs) -> Any:
 
 
 def _pieces_by_page(plan: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
-    """Return the pieces that a class shows, in order, by the name of their page.
+    """Return the pieces that a class shows, in order, keyed by the name of their page.
 
     The list is empty for a page of which the class shows only the section "What to remember".
     """
@@ -138,7 +138,7 @@ def _pieces_by_page(plan: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
 
 
 def _sources(pieces: list[dict[str, str]], root: Path, name: str) -> Iterator[str]:
-    """Yield each cell that makes one of these questions or stages, after the earlier statements that it needs."""
+    """Yield each cell that makes one of these questions or stages, preceded by the earlier statements that it needs."""
     cells = [
         each.source for each in jupytext.read(root / f"{name}.md", fmt="md:myst").cells if each.cell_type == "code"
     ]

@@ -49,7 +49,7 @@ def say(app: Sphinx, text: str, **values: Any) -> str:
 
 @cache
 def catalogue(path: Path) -> dict[tuple[str, str], str]:
-    """Return the translated texts of a catalogue by context and English text; {} if there is no such file."""
+    """Return the translated texts of a catalogue, keyed by context and English text; {} if there is no such file."""
     if not path.is_file():
         return {}
     with path.open("rb") as file:
@@ -62,7 +62,7 @@ def catalogue(path: Path) -> dict[tuple[str, str], str]:
 
 
 def of_scripts(path: Path) -> dict[str, str]:
-    """Return the translated texts of scripts in a catalogue, by their English text."""
+    """Return the translated texts of scripts in a catalogue, keyed by their English text."""
     return {text: said for (context, text), said in catalogue(path).items() if context == SCRIPT}
 
 

@@ -7,7 +7,7 @@
     bench_figure.everything(record)   # all of them on one page
 
 ``python -m benchmarks --record`` writes a record. Colours and hatches are those of the stage, as in
-:mod:`memory_stage.figures.paper`; normal operations look the same in all figures, and so do in-place operations.
+:mod:`memory_stage.figures.paper`; each kind of operation looks the same in all figures.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 One Python process answers all requests of a page. For each request this module restores the attributes of `builtins`
 and of the packages that a program uses, the in-place policy, gradient recording, the device, the seeds, print options,
-warning filters and the recursion limit. It does not restore files or changes to other modules, and it does not remove
-attributes that a program has added.
+warning filters and the recursion limit. It restores neither files nor other modules, and it does not remove attributes
+that a program has added.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class _State:
     Attributes:
         cluster: the running ranks. None before `start`, after `stop`, after a rank was lost, and if a record replaces
             the ranks.
-        record: the recorded programs by their keys. None if there is no record or ranks run.
+        record: the recorded programs by their keys. None if there is no record, or if ranks run.
         started: the result of `start`, or None if it was not called.
         said: the answers of all programs since `start`, in the form that `save` writes. None if no ranks were started.
     """
@@ -177,7 +177,7 @@ def why_not() -> str:
 
 
 def _missing() -> Text:
-    """Return the reason why ranks cannot start as a message, for a sentence in any language, or "" if they can."""
+    """Return a message with the reason why ranks cannot start, for a sentence in any language; "" if they can."""
     if sys.platform == "win32":
         return message("MPI is not looked for on Windows")
     absent = [name for name in NEEDED if importlib.util.find_spec(name) is None]

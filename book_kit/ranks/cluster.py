@@ -14,7 +14,7 @@ from typing import Any
 
 #: The seconds in which the engines must start, and in which ranks must end after a request.
 STARTING, ENDING = 120.0, 5.0
-#: The milliseconds between two heartbeats, and how many heartbeats an engine may miss, in all half a minute. The first
+#: The milliseconds between two heartbeats, and how many heartbeats an engine may miss: half a minute of them. The first
 #: number is small because an engine is registered only at its second heartbeat.
 BEAT, MISSES = 200, 150
 

@@ -67,7 +67,7 @@ OVERLAPS: dict[str, tuple[Text, list[float]]] = {
 
 
 def recorded(facts: Path) -> Records:
-    """Return the record of each library, by the library's name and version."""
+    """Return the record of each library, keyed by the library's name and version."""
     records: Records = json.loads((facts / "aliases.json").read_text(encoding="utf-8"))
     return records
 
@@ -129,7 +129,7 @@ def _table(first: Text, rows: Mapping[str, Text], records: Records, word: Callab
 
 
 def _answers(records: Records, questions: Iterable[str]) -> dict[str, list[Answer | None]]:
-    """Return the answers of each recorded library and of minitensor, by the headings of their columns.
+    """Return the answers of each recorded library and of minitensor, keyed by the headings of their columns.
 
     The answer of a library to which the question was not put is None.
     """

@@ -87,7 +87,7 @@ def shown(root: Path, proof: dict[str, Any]) -> str:
 
 
 def answers(root: Path, proof: dict[str, Any]) -> dict[str, str]:
-    """Return the recorded answers to the question of a proof as text, by library and version.
+    """Return the recorded answers to the question of a proof as text, keyed by library and version.
 
     Raises:
         KeyError: if the record does not contain the question or the value.

@@ -130,7 +130,7 @@ def sections() -> list[str]:
 
 
 def numbers() -> dict[str, int]:
-    """Return a number for each row whose meaning differs between libraries, by the row's key."""
+    """Return a number for each row whose meaning differs between libraries, keyed by the row's key."""
     return {key(row): number for number, row in enumerate((row for row in ROWS if row.note), 1)}
 
 
@@ -161,7 +161,7 @@ def _code(cell: str) -> str:
 
 
 def _number(row: NameRow) -> str:
-    """Return a link from a row to its line in the table of differences, which has a link back; "" if it has no line."""
+    """Return a link from a row to its line in the table of differences, which links back; "" if the row has no line."""
     if not row.note:
         return ""
     number = numbers()[key(row)]

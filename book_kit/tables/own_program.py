@@ -23,7 +23,7 @@ from memory_stage.api import Stage
 from memory_stage.messages import Text, language, message, said
 from memory_stage.web.embed import page_assets
 
-#: The titles of the recorded programs, by their names in the record.
+#: The titles of the recorded programs, keyed by their names in the record.
 TITLES: dict[str, Text] = {
     "a recurrent state": message("A recurrent state"),
     "a step between two backwards": message("A step between two backwards"),

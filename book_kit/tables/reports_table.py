@@ -34,7 +34,7 @@ class PublicReports:
     """Recorded explanations of public reports, for one version of each framework.
 
     Attributes:
-        records: the answers, by the version of the framework.
+        records: the answers, keyed by the version of the framework.
     """
 
     records: Mapping[str, Mapping[str, Any]]

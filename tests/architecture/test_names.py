@@ -126,7 +126,7 @@ Classes = list[tuple[str, list[str]]]
 
 @cache
 def sources() -> dict[str, Classes]:
-    """Return the classes of each file of the packages, by its path."""
+    """Return the classes of each file of the packages, keyed by its path."""
     paths = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
     return {path.relative_to(ROOT).as_posix(): classes(path.read_text("utf-8")) for path in paths}
 

@@ -236,7 +236,7 @@ def test_a_planted_pause_is_found():
 # ---- the helper `soon` -----------------------------------------------------------------------------------------------
 
 
-def test_soon_reads_a_value_until_it_is_as_expected():
+def test_the_helper_soon_reads_a_value_until_it_is_as_expected():
     values = iter([1, 2, 3, 4])
     assert soon(values.__next__) == 3
     assert soon(lambda: next(values) > 3)
@@ -244,7 +244,7 @@ def test_soon_reads_a_value_until_it_is_as_expected():
     assert 2 in soon(lambda: seen.append(len(seen)) or seen)
 
 
-def test_soon_raises_an_error_of_the_read_if_the_error_persists(monkeypatch):
+def test_the_helper_soon_raises_an_error_of_the_read_if_the_error_persists(monkeypatch):
     values = iter([[], [5]])
     assert soon(lambda: next(values)[0]) == 5  # an IndexError at first
     monkeypatch.setattr("tests.support.waiting.PATIENCE", 0.0)

@@ -14,7 +14,7 @@ def records():
 
 
 def row(table: str, title: str) -> dict[str, str]:
-    """Return the cells of the row with this title, by the headings of their columns."""
+    """Return the cells of the row with this title, keyed by the headings of their columns."""
     heads, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
     found = next(each for each in rows if title in each[0])
     return dict(zip(heads[1:], found[1:], strict=True))

@@ -306,7 +306,7 @@ def test_without_storage_in_the_browser_a_question_works_and_does_not_say_that_i
     assert soon(lambda: not first.get_by_text("kept in this browser").is_visible())
 
 
-def test_check_without_a_choice_asks_for_one_and_reveals_nothing(show):
+def test_the_check_button_without_a_choice_asks_for_one_and_reveals_nothing(show):
     page = show()
     first = page.locator("predict-first").first
     first.get_by_role("button", name="Check").click()

@@ -71,7 +71,7 @@ class Run:
 
 @pytest.fixture(scope="module")
 def shown() -> dict[str, list]:
-    """Run the page once, as the book's build does; return the stages and questions of each section, by heading."""
+    """Run the page once, as the book's build does. Return the stages and questions of sections, keyed by heading."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(record, "STRICT", True)
         patched.setattr(
@@ -98,7 +98,7 @@ def _run_page() -> dict[str, list]:
 
 @pytest.fixture
 def runs(shown, request) -> list[dict[str, Run]]:
-    """Return one dict for each stage of a section: its runs by label. The test's name has the section's number."""
+    """Return a dict for each stage of a section: its runs, keyed by label. The test's name has the section's number."""
     number = re.match(r"test_(?:with_)?(\d+|one_more)", request.node.name).group(1)
     begins = ONE_MORE if number == "one_more" else f"{number}. "
     (found,) = [values for heading, values in shown.items() if heading.startswith(begins)]

@@ -225,7 +225,7 @@ def judged_file(tmp_path):
     return run
 
 
-def test_show_prints_the_first_program_of_each_fault_with_its_numbers(judged_file):
+def test_the_option_show_prints_the_first_program_of_each_fault_with_its_numbers(judged_file):
     _, shown = judged_file(CELLS.at(3), "--show")
     titles = re.findall(r"^The first program that (.+):$", shown, re.MULTILINE)
     assert titles == [judge.FAULTS[kind] for kind in ("wrong", "leaf", "refused")]

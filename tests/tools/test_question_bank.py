@@ -38,7 +38,7 @@ def questions():
 
 @pytest.fixture(scope="module")
 def items(bank):
-    """Return the files of the QTI package, by name."""
+    """Return the files of the QTI package, keyed by name."""
     with zipfile.ZipFile(bank / "qti.zip") as package:
         return {name: ET.fromstring(package.read(name)) for name in package.namelist() if name.endswith(".xml")}
 

@@ -87,7 +87,7 @@ def test_to_tensor_with_a_dtype_names_the_type_of_invalid_data(data: object, dty
         lambda: np.uint64(2**63) + mt.ones([2], "int64"),
     ],
 )
-def test_a_number_too_large_for_its_dtype_is_refused_not_wrapped(call):
+def test_a_number_too_large_for_its_dtype_is_refused_instead_of_wrapped_around(call):
     expect_named(call, ".", error=(ValueError, OverflowError, TypeError))
 
 

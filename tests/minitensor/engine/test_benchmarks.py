@@ -49,7 +49,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def quick() -> dict[str, dict[str, dict[str, list[float]]]]:
-    """Run all programs of minitensor and numpy once on small tensors; return the figures by subject, library, name."""
+    """Run all programs of minitensor and numpy once on small tensors. Keys of the figures: subject, library, name."""
     environment = {**os.environ, "MINITENSOR_BENCH_QUICK": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", EVERY_PROGRAM, *SUBJECTS]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)

@@ -182,7 +182,7 @@ def test_constants_have_the_requested_dtype(dtype: str):
         assert x.dtype == dtype
 
 
-def test_full_accepts_a_number_of_any_type():
+def test_the_function_full_accepts_a_number_of_any_type():
     assert mt.full([2], np.float64(2.5)).tolist() == [2.5, 2.5]
     assert mt.full([2], mt.to_tensor(3)).tolist() == [3, 3]
     assert mt.full([2], 2.7, "int64").tolist() == [2, 2]

@@ -304,7 +304,7 @@ def test_a_pickle_is_loaded_on_the_host():
     assert back.place == "cpu" and back.tolist() == x.tolist() and not back.stop_gradient
 
 
-def test_to_takes_a_device_a_dtype_or_a_tensor():
+def test_the_method_to_takes_a_device_a_dtype_or_a_tensor():
     x = tensor("cpu", wanting=True)
     y = x.to(SIM, "float64")
     assert y.place == SIM and y.dtype == "float64" and x.to(y).place == SIM and x.to(y).dtype == "float64"
@@ -315,7 +315,7 @@ def test_to_takes_a_device_a_dtype_or_a_tensor():
 
 
 @pytest.mark.parametrize("where", ["gpu:1", "tpu", "", 3, 1.5, ["cpu"], {}, object])
-def test_to_and_cuda_name_an_invalid_device(where: object):
+def test_the_errors_of_to_and_cuda_name_an_invalid_device(where: object):
     x = tensor("cpu")
     with pytest.raises((ValueError, TypeError), match=r"device|dtype|element type"):
         x.to(where)

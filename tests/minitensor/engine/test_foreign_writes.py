@@ -52,7 +52,7 @@ def test_the_error_names_the_saver_and_the_changed_bytes():
     assert w.grad is None, "no gradient should be written"
 
 
-def test_the_error_counts_bytes_from_the_beginning_of_the_storage_not_of_the_view():
+def test_the_error_counts_the_bytes_of_a_view_from_the_beginning_of_its_storage():
     array = np.arange(12.0, dtype=np.float32)
     w = leaf([2, 2])
     with mt.check_foreign_writes():

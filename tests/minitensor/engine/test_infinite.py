@@ -34,7 +34,7 @@ FACTORS = {
 }
 
 
-#: The ``Reads`` of each sample or case, by its id. The normal and the in-place program of a sample share an entry.
+#: The ``Reads`` of samples and cases, keyed by their ids. Both programs of a sample, normal and in place, share one.
 READS: defaultdict[int, Reads] = defaultdict(Reads)
 
 

@@ -40,7 +40,7 @@ LAYOUTS = {
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_where_computed_with_bit_operations_equals_numpys_where(dtype, layout, monkeypatch):
+def test_the_function_where_computed_with_bit_operations_equals_numpys_where(dtype, layout, monkeypatch):
     monkeypatch.setattr(on_arrays, "BITS_FROM", 1)
     a, b = (LAYOUTS[layout](numbers((8, 12), dtype)) for _ in range(2))
     # Other libraries may store True as any nonzero byte.
@@ -53,7 +53,7 @@ def test_where_computed_with_bit_operations_equals_numpys_where(dtype, layout, m
 
 
 @pytest.mark.cpu_only
-def test_where_is_right_for_operands_that_bit_operations_cannot_handle(monkeypatch):
+def test_the_function_where_is_right_for_operands_that_bit_operations_cannot_handle(monkeypatch):
     monkeypatch.setattr(on_arrays, "BITS_FROM", 1)
     a, marks = numbers((3, 4), np.float32)[1:], np.array([True, False, True, True])
     for mark, first, second in ((marks, a, 0), (marks[:1], a, 0), (marks.astype(np.int64), a, 0), (marks, a > 0, 0)):

@@ -43,7 +43,7 @@ def test_gradients_flow_through_the_elements_of_an_iteration():
     assert w.grad.tolist() == [1, 2, 3]
 
 
-def test_in_is_true_if_some_element_is_equal():
+def test_the_operator_in_is_true_if_some_element_is_equal():
     x = mt.to_tensor(X)
     assert 3.0 in x and 3 in x and np.float32(5) in x and mt.to_tensor(6.0) in x
     assert 7 not in x and 2.999 not in x
@@ -51,13 +51,13 @@ def test_in_is_true_if_some_element_is_equal():
 
 
 @pytest.mark.parametrize("other", ["3", None, 1j, {}], ids=str)
-def test_in_refuses_everything_but_numbers_and_arrays(other):
+def test_the_operator_in_refuses_everything_but_numbers_and_arrays(other):
     with pytest.raises(TypeError, match=type(other).__name__):
         other in mt.to_tensor(X)  # noqa: B015
 
 
 @pytest.mark.parametrize("other", [[1.0, 2.0, 3.0], np.ones(7), mt.ones([4, 4]), [1, [2]]], ids=str)
-def test_in_with_a_list_or_another_shape_returns_a_bool_or_raises_a_clear_error(other):
+def test_the_operator_in_with_a_list_or_another_shape_returns_a_bool_or_raises_a_clear_error(other):
     if isinstance(other, mt.Tensor):
         other = mt.to_tensor(other)  # created before the test set its device
     try:

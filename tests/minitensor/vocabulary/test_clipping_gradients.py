@@ -42,7 +42,7 @@ def test_clip_grad_norm_in_paddle_returns_zero_if_no_tensor_has_a_gradient():
     assert paddle.nn.utils.clip_grad_norm_([paddle.ones([2])], 1.0).item() == 0
 
 
-def test_error_if_nonfinite_refuses_an_infinite_norm_and_writes_nothing():
+def test_with_error_if_nonfinite_an_infinite_norm_is_refused_and_nothing_is_written():
     (x,) = leaves_with([3.0, math.inf])
     with pytest.raises(RuntimeError, match="error_if_nonfinite=False"):
         paddle.nn.utils.clip_grad_norm_(x, 1.0, error_if_nonfinite=True)

@@ -90,7 +90,7 @@ def test_to_tensor_accepts_places():
 # ---------- creation ----------
 
 
-def test_assign_to_an_output_writes_once_and_refuses_another_shape_or_dtype():
+def test_the_function_assign_writes_an_output_once_and_refuses_another_shape_or_dtype():
     out = paddle.zeros([2, 2])
     view = out[0]
     assert paddle.assign([[1.0, 2.0], [3.0, 4.0]], out) is out

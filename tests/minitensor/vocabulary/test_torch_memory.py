@@ -94,7 +94,7 @@ def test_an_exported_array_keeps_the_memory_alive():
     assert storage() is None
 
 
-def test_data_keeps_the_memory_alive_and_counted_and_has_a_separate_version():
+def test_the_attribute_data_keeps_memory_alive_and_counted_and_has_a_separate_version():
     gc.collect()
     before = cpu_meter.allocated
     x = torch.ones(1000)

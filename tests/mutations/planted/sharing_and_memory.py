@@ -78,7 +78,7 @@ foreign_writes(
     "The bytes that changed are counted from the tensor, not from its storage.",
     "byte = at - byte_bounds(storage.buffer)[0]",
     "byte = at - address_of(array)",
-    "foreign_writes::test_the_error_counts_bytes_from_the_beginning_of_the_storage_not_of_the_view",
+    "foreign_writes::test_the_error_counts_the_bytes_of_a_view_from_the_beginning_of_its_storage",
 )  # fmt: skip
 dlpack(
     "copy-false-makes-a-copy",
