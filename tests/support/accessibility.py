@@ -98,7 +98,7 @@ def violations(page: Page, *, contrast: bool = True, all_else: bool = True) -> l
         {"id": rule, "selector": f"{asked.replace('*', '')}[{LOOK}]"} for rule, asked in OF_COLOURS.items()
     ]
     options: dict[str, Any] = {"rules": {rule: {"enabled": True} for rule in STRICTER}}
-    if not contrast:  # then no look has to be marked; the rules about colours take more than half of axe's time
+    if not contrast:  # the rules about colours, which need marked looks, take more than half of axe's time
         options["rules"] |= {rule: {"enabled": False} for rule in OF_COLOURS}
         return page.evaluate(ASK, [rules, options])
     if not all_else:

@@ -34,8 +34,8 @@ IN_LINES = "(code |strong |em |a )*"  # lines of code have no pictures
 INLINE = "(code |strong |em |a |img )*"
 EXPRESSION = "(match |variable |correct |baseValue )"
 RULE = "(setOutcomeValue |responseCondition )"
-#: For each element of an item: a pattern for its children in order, and for each of its attributes True if the
-#: attribute is required, and a pattern for its value.
+#: Maps each element of an item to a pattern for its children in order, and to its attributes. Each attribute has True
+#: if it is required, and a pattern for its value.
 ITEM = {
     "assessmentItem": (
         "(responseDeclaration )*(outcomeDeclaration )*(itemBody )?(responseProcessing )?(modalFeedback )*",

@@ -1,8 +1,8 @@
 """Programs that a fresh process runs while the operating system and Python's tracemalloc count its memory.
 
 ``python -m tests.support.engine.experiments relu`` prints a list in JSON. For each moment of the program it has the
-name, minitensor's counters (allocated and reserved), the count of tracemalloc, and that of the operating system, in
-bytes since the start of the program.
+name, and four numbers of bytes since the start of the program: those that minitensor has allocated, those that it has
+reserved, those that tracemalloc counts, and those that the operating system counts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Samples of elementwise functions, rounding, integers, activations, scans and scipy's functions.
 
-The references are written with Python's ``math``, sums and loops; for the gamma and Bessel functions, with series.
+The references for the gamma and Bessel functions are series. All others use Python's ``math``, sums and loops.
 """
 
 from __future__ import annotations

@@ -266,7 +266,7 @@ for _name, _kept in (("tril", lambda i, j, d: j - i <= d), ("triu", lambda i, j,
 
 def filled_diagonal(offset: int, wrap: bool) -> Callable[[np.ndarray], np.ndarray]:
     """Return a reference that sets the elements of the diagonal to 9. With ``wrap``, the diagonal of a tall matrix
-    starts again after one row without it, as Paddle's documentation describes.
+    starts again after one row that it skips, as Paddle's documentation describes.
     """
 
     def reference(x: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ Attempt = Callable[[mt.Tensor], object]
 
 
 class Scene:
-    """A target to write, and the tensors on which the write could have an effect, by name.
+    """A target to write, and a dictionary of the named tensors on which the write could have an effect.
 
     If one of them is a leaf that requires a gradient, its name is ``w``.
     """

@@ -1,4 +1,4 @@
-"""Paddle programs with common mistakes that raise or compute a wrong gradient silently, and the repairs.
+"""Paddle programs with common mistakes that raise an error or silently compute a wrong gradient, and the repairs.
 
 Each program begins with a leaf ``w`` that has the numbers ``START``, and binds its result to ``loss``. Tests run it
 again with slightly different numbers to find the right gradient.

@@ -153,7 +153,8 @@ def settle(page: Page, look: Look) -> None:
 
 
 def faults(page: Page, look: Look, scroller: str = "") -> list[str]:
-    """Return the faults in the layout of stages and figures; for a page of the book, also those of its other text.
+    """Return the faults in the layout of stages and figures and, on a page of the book, in the layout of its other
+    text.
 
     Args:
         scroller: for JupyterLab and Notebook, the selector of the element that contains the notebook. Its text is

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # ---- stages
 
-# The share of a picture's height that is empty. Only gaps of more than 24 px count, because those between two storages
+# The share of a picture's height that is empty. Only gaps of more than 24 px count, because gaps between two storages
 # or two lines of text are smaller.
 VOIDS = """stages => stages.map(stage => {
     const svg = stage.shadowRoot.querySelector('.pic svg'), box = svg.getBoundingClientRect();

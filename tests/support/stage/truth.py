@@ -1,4 +1,4 @@
-"""Observe the real state of memory after each step of a recording, and judge if the step's sentence is true.
+"""Observe the real state of memory after each step of a recording, and judge whether the step's sentence is true.
 
 Only the identifying numbers of storages come from the recorder. Everything else is read from the engine's storages,
 tensors and nodes in the interpreter, from the variables of the program and of its running functions, and from the

@@ -1,6 +1,6 @@
 """Patterns of questions whose answers differ on purpose, with the reasons.
 
-The questions whose answers differ for no such reason are in learners-not-yet.txt.
+Questions whose answers differ for none of these reasons are in learners-not-yet.txt.
 """
 
 from __future__ import annotations

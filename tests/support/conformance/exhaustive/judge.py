@@ -38,10 +38,10 @@ WEIGHTS = {
 
 @dataclass(frozen=True)
 class Plan:
-    """The policies of a program: ``reads`` for statements that only read; the policies in ``writes``, one after the
-    other, for statements that write.
+    """The policies of a program. Statements that only read use ``reads``; statements that write use the policies in
+    ``writes`` in turn.
 
-    ``of`` reads a plan from a text: ``2.6`` if there is only one policy, otherwise for example ``2.5:copy_on_write``
+    ``of`` converts a text to a plan: ``2.6`` if there is only one policy, otherwise for example ``2.5:copy_on_write``
     or ``2.6:copy_on_write,2.6``.
     """
 
@@ -227,7 +227,9 @@ class Report:
 
 
 def table(reports: dict[str, Report]) -> str:
-    """Return one column for each plan: programs by verdict, then refusals by kind (a program may have several)."""
+    """Return a table with a column for each plan: the number of programs with each verdict, then the number of refusals
+    of each kind (a program may have several).
+    """
     plans = list(reports)
     rows = [("programs", [reports[plan].programs for plan in plans])]
     rows += [(f"  {v}", [reports[plan].verdicts[v] for plan in plans]) for v in ("right", "refused", "wrong")]

@@ -33,7 +33,7 @@ def _tanh(v):
     return out, 1 - out * out
 
 
-# by name: a function that returns value and slope, and the operands that the derivative needs
+# Maps a name to a function that returns value and slope, and to the operands that the derivative needs.
 FUNCTIONS = {
     "sin": (lambda v: (np.sin(v), np.cos(v)), {0}),
     "tanh": (_tanh, {OUT}),

@@ -21,7 +21,7 @@ from .alphabet import FILE
 if TYPE_CHECKING:
     from .reference import Tensor
 
-#: The engine's error contains this text if it refused because of a version although no needed value was lost.
+#: The engine's error contains this text if backward was refused because of a version although no value was lost.
 UNHARMED = "None of the saved bytes were overwritten"
 
 

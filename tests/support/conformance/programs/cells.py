@@ -149,9 +149,8 @@ class Record:
 class Group:
     """Tensors that share tangents and values.
 
-    ``first`` is the first tensor of the group, and ``base`` is its layout (offset, shape, strides) before any change of
-    its shape in place.
-    ``leaf`` is the leaf tensor if the group consists of a leaf and its views, else None.
+    ``first`` is the first tensor of the group, and ``base`` is its layout (offset, shape, strides) before any in-place
+    change of the shape. ``leaf`` is the leaf tensor if the group consists of a leaf and its views, else None.
     """
 
     def __init__(self, storage: Storage):

@@ -2,9 +2,9 @@
 
 After every statement all visible properties of every tensor are compared: values, shape, strides, offset, dtype,
 version, shared memory, ``stop_gradient``, ``is_leaf``, the gradient, and which names refer to the same object.
-Therefore a refused statement that changed something is found immediately, or when a later gradient is wrong. A program
-is *right*, or *refused* (the engine raised at least one error, each for a reason that the reference also found);
-anything else is a ``Disagreement``.
+Therefore, if a refused statement changed something, the comparison notices this immediately, or when a later gradient
+is wrong. A program is *right*, or *refused* (the engine raised at least one error, each for a reason that the reference
+also found); anything else is a ``Disagreement``.
 """
 
 from __future__ import annotations

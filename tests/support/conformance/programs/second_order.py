@@ -31,8 +31,8 @@ class Rough(Exception):
 
 @dataclass
 class Question:
-    """The random choices for a program: the weights of L by name, the names whose squares are used, the weights of the
-    gradient by leaf, and the direction in which the leaves are moved.
+    """The random choices for a program: for each name its weights in L, the names whose squares are used, for each leaf
+    the weights of its gradient, and the direction in which the leaves are moved.
     """
 
     outputs: dict[str, np.ndarray]
