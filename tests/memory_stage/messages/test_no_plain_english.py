@@ -30,11 +30,11 @@ _CALLS = {
     *("add_argument", "ArgumentParser", "argument", "addoption", "has_code"),
 }
 
-#: Files that are not checked, because a reader of a stage sees none of their literals, except messages: the errors of
-#: the validation of a trace, and the help and the error messages of the commands.
+#: Files that are not checked. A reader of a stage sees only the messages in them; their other literals are errors of
+#: the validation of a trace, and the help and the errors of the commands.
 _FOR_OTHERS = {"trace/validation.py", "__main__.py", "explanation/whole_run/command.py"}
 
-#: Literals that no reader of a stage or a report sees, by their file.
+#: Maps a file to its literals that no reader of a stage or a report sees.
 _NOT_SHOWN = {
     # descriptions of the members of an enumeration
     "engines/protocol.py": {
@@ -223,7 +223,7 @@ _COMMENT = re.compile(r"/\*.*?\*/|(?<![:'\"])//[^\n]*", re.DOTALL)
 #: A regular expression in a script. Quotes and backticks in it are not the start of a string.
 _REGEX = re.compile(r"(?<=[(=:?,]) ?/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+/[a-z]*(?=[,;.) ])")
 _TAG = re.compile(r"<[^<>]*>?|^[^<>]*=\"[^<>]*>|\b[\w-]+=\"[^\"]*\"?")
-#: Texts that no reader sees, by their file: keys, classes, a text whose width is measured, and an error.
+#: Maps a file to its texts that no reader sees: keys, classes, a text whose width is measured, and an error.
 _IN_SCRIPTS = {
     "shared/page.js": ["storage version 0123456789"],
     "shared/shapes.js": ["data-"],

@@ -491,7 +491,7 @@ print(w.grad.tolist())
 """
 
 
-def test_a_hook_that_writes_into_its_gradient_is_named_and_not_the_backward_pass(tmp_path):
+def test_a_hook_that_writes_into_its_gradient_is_named_instead_of_the_backward_pass(tmp_path):
     explanation, _, _ = explained(written(tmp_path, HOOK))
     (fault,) = explanation.faults
     assert [each.line.text for each in fault.evidence] == ["grad.scale_(10.0)"]

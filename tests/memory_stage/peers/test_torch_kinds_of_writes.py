@@ -71,7 +71,7 @@ def test_the_fix_of_a_write_computes_the_result_of_the_normal_operation(name, tm
     assert error is None and output == expected and again.faults == [], fix.apply(source)
 
 
-def test_no_fix_of_a_write_through_a_view_in_an_expression_would_lose_the_write(tmp_path):
+def test_a_write_through_a_view_in_an_expression_gets_no_fix_that_would_lose_the_write(tmp_path):
     source = BEGIN + "h = torch.tanh(x @ w)\nv = h[0]\ny = v.mul_(2) + 1\n(y.sum() + h.sum()).backward()\n" + END
     explanation, _, _ = explained(written(tmp_path, source))
     (fault,) = explanation.faults

@@ -44,7 +44,7 @@ class Net(torch.nn.Module):
 
 
 class Callback:
-    """The hooks of the documentation of Lightning and of Transformers, which do nothing by default."""
+    """The hooks that Lightning and Transformers document. By default they do nothing."""
 
     def __getattr__(self, name):
         if not name.startswith("on_"):

@@ -225,7 +225,7 @@ class Terminal:
         return True
 
 
-def test_colours_are_printed_only_to_a_terminal_and_only_if_the_variable_no_color_is_not_set(monkeypatch, capsys):
+def test_colours_are_printed_only_to_a_terminal_and_never_if_the_variable_no_color_is_set(monkeypatch, capsys):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert one_screen.are_colours_wanted(Terminal()) and not one_screen.are_colours_wanted(sys.stderr)

@@ -14,7 +14,7 @@ TEXT, GRAPHIC = 4.5, 3.0  # WCAG 2.2, 1.4.3 and 1.4.11
 
 
 def tokens(mode: str) -> dict[str, str]:
-    """Return the colours of a mode by name, as the script reads them."""
+    """Map the names of a mode's colours to the colours, as the script reads them."""
     return json.loads(source_module("shared/colors.json"))[mode]
 
 
