@@ -12,7 +12,7 @@ from tools import live
 
 
 def sources_of(policy: str) -> dict[str, list[str]]:
-    """Return the sources that a policy names, by directive."""
+    """Map each directive of a policy to its sources."""
     return {name: sources for name, *sources in (directive.split() for directive in policy.split(";"))}
 
 

@@ -7,7 +7,7 @@ from bs4 import BeautifulSoup
 from tests.support.waiting import soon
 
 
-def test_the_stage_refutes_a_guess_about_a_leaf_which_is_stored_for_the_next_visit(site, visit):
+def test_a_guess_about_a_leaf_is_refuted_by_the_stage_and_stored_for_the_next_visit(site, visit):
     seen = visit(f"{site}chapters/08_leaves.html")
     question = seen.page.locator("predict-first").first
     question.get_by_role("radio", name="the gradient of w", exact=True).check()

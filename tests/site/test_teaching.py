@@ -27,8 +27,8 @@ LINE = "stage => stage.shadowRoot.querySelector('.code .now').dataset.line"
 SHOWS = (
     "() => [...document.querySelectorAll('.slides > section')].findIndex(slide => slide.classList.contains('present'))"
 )
-# The height and width that the present slide lacks, the size of its smallest visible code on the wall, in pixels,
-# and its controls that the arrows or the number cover.
+# In pixels: by how much the present slide is too high and too wide, and the size of its smallest visible code on the
+# wall. Then its controls that the arrows or the number cover.
 MEASURED = """() => {
     const slide = document.querySelector('.slides > section.present');
     const inside = root => [...root.querySelectorAll('*')].flatMap(e => e.shadowRoot ? inside(e.shadowRoot) : [e]);
