@@ -1,7 +1,8 @@
 """A pytest plugin for the process of a mutant. It writes the failing tests and their messages as JSON lines.
 
 ``MUTATION_REPORT`` names the file. A failure in a test's body is distinguished from one in its setup or in an import.
-If ``MUTATION_DEVICES`` is "host", the plugin deselects the tests on a GPU; if it is "gpu", all other tests.
+If ``MUTATION_DEVICES`` is "host", the plugin deselects the tests on a GPU; if it is "gpu", the plugin deselects all
+other tests.
 """
 
 from __future__ import annotations

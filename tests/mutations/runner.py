@@ -1,4 +1,4 @@
-"""Run tests on a mutant, in a copy of the package and its tests, and determine if a test notices the fault.
+"""Run tests on a mutant, in a copy of the package and its tests, and determine whether a test notices the fault.
 
 The working tree is only read. Every process has limits of time and memory. A test counts if it fails in its body, for
 another reason than invalid code, and passes without the fault.

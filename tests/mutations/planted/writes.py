@@ -94,7 +94,7 @@ indexing(
 )  # fmt: skip
 operands(
     "protected-from-ops-not-checked",
-    "A recorded write does not check if the target is a leaf.",
+    "A recorded write does not check whether the target is a leaf.",
     "    if is_protected(x):\n        raise leaf_written",
     "    if False:\n        raise leaf_written",
     "leaves::test_the_error_quotes_paddles_message_names_the_leaf_and_suggests_remedies",
