@@ -4,7 +4,8 @@
     python facts/anomaly.py paddle
 
 Each answer has the error and the warnings of PyTorch, with the lines of the program that they quote, or the line that
-Paddle logs. The entry "a training step" has milliseconds without and with PyTorch's anomaly mode, the shortest of many.
+Paddle logs. The entry "a training step" has the milliseconds of a step without and with PyTorch's anomaly mode, each
+the fewest of many runs.
 """
 
 from __future__ import annotations

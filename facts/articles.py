@@ -1,4 +1,4 @@
-"""Record in articles.json the results of programs that test an article's claims, if no other record tests them.
+"""Record in articles.json the results of programs that test those claims of the articles which no other record tests.
 
 python facts/articles.py torch      in an environment that has torch
 python facts/articles.py paddle

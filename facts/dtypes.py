@@ -75,7 +75,8 @@ def seen(make, d):
     return answer if isinstance(answer, str) else answer["error"]
 """
 
-#: Operations on a 16-bit tensor `x` and a number `n`. Both libraries run the first text; each also runs its own text.
+#: Operations on a 16-bit tensor `x` and a number `n`. Both libraries run the first text. The second has further
+#: operations for each library.
 _WITH_A_NUMBER = """
 x + n|n + x|x - n|n - x|x * n|n * x|x / n|n / x|x ** n|n ** x|x // n|n // x|x % n|n % x|x > n|x >= n|x < n|x <= n
 x == n|x != n|n > x|x.add_(n)|x.multiply_(n)|x.subtract_(n)|x.divide_(n)|x.pow_(n)|x.remainder_(n)|x.lerp(y, n)

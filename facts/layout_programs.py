@@ -4,8 +4,8 @@
     python facts/layout_programs.py minitensor    compare minitensor with the record
 
 Operations get transposed, sliced and permuted operands, and their results are reshaped, flattened and written. The
-result of a program is the numbers, the shape and the strides of every tensor at the end. The record has its hash.
-All numbers are small and whole, so that they are exact.
+result of a program is the numbers, the shape and the strides of every tensor at the end. The record has the hash of the
+result. All numbers are small and whole, so that they are exact.
 """
 
 from __future__ import annotations

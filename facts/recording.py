@@ -57,7 +57,7 @@ def record(library: str, questions: Questions, ask: Ask = ask) -> dict[str, Any]
 
 
 def write(file: Path, questions: Questions, ask: Ask = ask) -> None:
-    """Write the answers of the library that the command line names to `file`, and keep the other records in it."""
+    """Write to `file` the answers of the library that the command line names, and keep the other records in it."""
     library = sys.argv[1]
     records = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     new = record(library, questions, ask)

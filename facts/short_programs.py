@@ -35,7 +35,7 @@ STEP = 1e-30  # so small that its square is negligible compared with every numbe
 LARGEST = 1e3  # programs with larger numbers are left out, because rounding hides their gradients
 CLOSE = 1e-9
 
-#: Maps a statement to the same statement in numpy. Paddle and minitensor run it unchanged, PyTorch after `IN_TORCH`.
+#: Maps a statement to the same statement in numpy. Paddle and minitensor run it unchanged; for PyTorch see `IN_TORCH`.
 STATEMENTS = {
     "{0}[:2]": "{0}[:2]",
     "{0}[1:]": "{0}[1:]",
@@ -114,7 +114,7 @@ def opening() -> Names:
 
 
 def meant(program: Sequence[Step]) -> Names | None:
-    """Return the exact numbers of all tensors by name after a program; None if the program overwrites the leaf.
+    """Map the name of each tensor to its exact numbers after a program; return None if the program overwrites the leaf.
 
     Raises:
         NoSense: if the program is not part of the test.
@@ -233,7 +233,7 @@ def counted(library: Any, length: int) -> dict[str, dict[str, int]]:
 
 
 def record(library: str) -> dict[str, Any]:
-    """Return all answers of a library, by program."""
+    """Return the record of a library: its version, and its answer to each program."""
     module = importlib.import_module(library)
     return {
         "library": library,

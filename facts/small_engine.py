@@ -3,8 +3,8 @@
     python facts/small_engine.py      about ten minutes
 
 The judge of the chapter runs all programs of at most two or three statements on the engine that the chapter has built
-so far. The script also removes each statement of the finished engine in turn, and records if a program of at most two
-statements fails.
+so far. The script also removes each statement of the finished engine in turn, and records whether a program of at most
+two statements fails.
 """
 
 from __future__ import annotations

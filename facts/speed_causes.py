@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-SIDES = (100, 1000)  # matrices of 40 KB, three of which fit into a processor's caches, and of 4 MB, which do not
+SIDES = (100, 1000)  # matrices of 40 KB, of which three fit into a processor's caches, and of 4 MB, which are too large
 NUMBERS = 10_000_000  # how many numbers a round writes
 ROUNDS = 60
 

@@ -46,7 +46,7 @@ def each(expressions: str, before: str = "") -> str:
 
 
 def programs() -> dict[str, str]:
-    """Return the programs in `torch_programs.txt` by name; each follows a line `# name`."""
+    """Map the name of each program in `torch_programs.txt` to its text, which follows a line `# name`."""
     found: dict[str, str] = {}
     for section in (HERE / "torch_programs.txt").read_text(encoding="utf-8").split("\n# ")[1:]:
         name, _, program = section.partition("\n")
