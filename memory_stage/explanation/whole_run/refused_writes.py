@@ -94,7 +94,7 @@ def fix_leaf(refused: RefusedStatement) -> list[Fix]:
 
 
 def fix_out(refused: RefusedStatement) -> list[Fix]:
-    """Return the fix: put a call that writes a leaf under ``no_grad``; let any other drop ``out``, and assign the result."""
+    """Return the fix: put a call that writes a leaf under ``no_grad``; assign the result of any other call."""
     calls = [(call, each) for call in refused.nodes(ast.Call) for each in call.keywords if each.arg == "out"]
     sentence = message("Use the operation without `out=`, and assign its result.")
     if len(calls) != 1 or refused.statement is None:
