@@ -101,7 +101,7 @@ class ReportRow:
         verdicts: all verdicts that apply, the most serious first.
         rules, needs, why: the derivative rules of the operation, the tensors that these rules need, and the reason.
         happened, instead: sentences about the effect, and about a cheaper or safer way.
-        copied, marked, indexed: bytes of copies, marks and an index that are saved for its own backward.
+        copied, marked, indexed: bytes of copies, marks and an index, saved for the operation's own backward.
         preserved: bytes kept for other operations, which ``preserved_for`` lists.
         stale: the saved tensors that became stale or, with the verdict "unnoticed", were overwritten.
         error: the error's text, or "".

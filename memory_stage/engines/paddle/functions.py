@@ -111,7 +111,7 @@ class CustomFunctions:
             self._state.emit(events.Omission(_describe_cut(applied.name)))
 
     def _is_cut(self, applied: AppliedFunction, results: list[Any]) -> bool:
-        """True if a result that is not an input itself shares the memory of an input and has no history."""
+        """True if a result without a history shares the memory of an input and is not that input."""
         storages = [storage for _, storage in applied.inputs]
         return any(
             x.grad_fn is None

@@ -5,7 +5,7 @@
 * :mod:`.torch_diagnosis` calls the diagnoses for PyTorch. :mod:`.overwritten`, :mod:`.freed_graph`,
   :mod:`.copied_losses`, :mod:`.references`, :mod:`.array_faults`, :mod:`.kept_objects`, :mod:`.aliased_averages` and
   :mod:`.aliased_networks` diagnose one kind of fault each.
-* :mod:`.paddle_diagnosis` diagnoses shared memory in Paddle, and :mod:`.paddle_faults` Paddle's backward passes.
+* For Paddle, :mod:`.paddle_diagnosis` diagnoses shared memory, and :mod:`.paddle_faults` diagnoses backward passes.
 * :mod:`.refusals` and :mod:`.leaks` serve both frameworks.
 * :mod:`.explanation` collects the faults of a program; :mod:`.one_screen` prints them on one screen.
 """
