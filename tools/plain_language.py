@@ -350,7 +350,7 @@ def tighten() -> None:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser("python tools/plain_language.py", description="Check the language of the project.")
     parser.add_argument(
-        "paths", nargs="*", type=Path, help="files or folders to read against the target (the packages)"
+        "paths", nargs="*", type=Path, help="files or folders to check against the target (default: the packages)"
     )
     parser.add_argument("--figures", action="store_true", help="print the figures of each package and of the chapters")
     parser.add_argument("--tighten", action="store_true", help="tighten the limits to the figures of today")

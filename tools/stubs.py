@@ -170,8 +170,8 @@ def _default(value: Any) -> Any:
 def _annotation(written: Any, shadowed: set[str], *, given: bool = False) -> Any:
     """Return an annotation for a stub, or Any if it uses an unknown name.
 
-    If ``given``, the annotation belongs to an argument. ``Tensor`` then becomes ``_Tensor``, the name of the class
-    in its own module, because the engine's functions return tensors of that class.
+    If ``given``, the annotation belongs to an argument. ``Tensor`` then becomes ``_Tensor``, the class in its own
+    module, because an argument may be a tensor that a function of the engine has returned, which has that class.
     """
     if written is inspect.Parameter.empty:
         return _Source("Any")

@@ -1,4 +1,4 @@
-"""The pytest plugin in each process of `tools/run_tests.py`, which requests and runs one unit of tests after another.
+"""The pytest plugin that requests and runs one unit of tests after another, in each process of `tools/run_tests.py`.
 
 A unit is a file of tests, or a share of a file. A process collects only the units that it receives, and uses the
 fixtures of its session (a browser, a server) for all of them. It reports each failure immediately.
@@ -67,7 +67,7 @@ class Turns:
         while unit is not None:
             began = time.perf_counter()
             for item, following in zip(items, [*items[1:], session], strict=False):
-                # The last test is followed by the session, so that pytest removes all fixtures except the session's.
+                # The session counts as the item after the last test, so pytest keeps only the session's fixtures.
                 os.pwrite(self.now, item.nodeid.encode().ljust(WIDEST), 0)
                 session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if session.shouldstop:

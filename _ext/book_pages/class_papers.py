@@ -29,7 +29,7 @@ WIDTH = 700  # the width in px of a picture on paper
 
 @dataclass(frozen=True)
 class QuestionStart:
-    """The moment that the picture of a question shows: a step of a recorded program before the answer can be seen."""
+    """The moment in the picture of a question: a step of a recorded program, before the answer can be seen."""
 
     trace: dict[str, Any]
     variant: int
@@ -139,7 +139,7 @@ def start_of(page: BuiltPage, question: Tag) -> QuestionStart | None:
     if proof is None:
         return None
     title, label = proof.get("data-stage"), proof.get("data-variant")
-    # as in quiz.js, a question that gives no title belongs to the next stage on the page
+    # as in quiz.js, a question that names no stage belongs to the next stage on the page
     stages = page.body.select("memory-stage") if title else question.find_all_next("memory-stage", limit=1)
     for trace in filter(None, map(_trace, stages)):
         if not title or trace["title"] == title:

@@ -28,7 +28,7 @@ from .built_page import BuiltPage, kind_and_words
 from .exercise_cells import needed_before
 
 VOCABULARY = "book/class_torch.json"
-# functions with a lasting effect: they change how later cells run, or the output of these cells
+# functions with a lasting effect: they change how later cells run, or the output of later cells
 SETTINGS = frozenset({"set_device", "set_depth", "empty_cache"})
 START = """
 %load_ext book_kit

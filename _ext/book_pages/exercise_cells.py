@@ -185,7 +185,7 @@ def _dependencies(wanted: list[CellStatement], earlier: list[CellStatement]) -> 
     it uses the last binding in ``earlier``.
 
     Returns:
-        The statements in order, by their indexes in ``earlier``.
+        The statements in order, keyed by their indexes in ``earlier``.
     """
     needed: dict[int, set[str]] = {}  # the names that each needed statement has to bind
     own = {name for each in wanted for name in each.binds}

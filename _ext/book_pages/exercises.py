@@ -25,7 +25,7 @@ from .exercise_cells import exercises, lacking
 from .frame_words import say
 from .live import FOLDER
 
-# Matches the report of `check` on an unfinished exercise. The report on a solution also has the class mt-right, and so
+# Matches the report of `check` on an unfinished exercise. The report on a solution also has the class mt-right, so it
 # does not match.
 REPORT = re.compile(r'<div class="mt-note mt-check mathjax_ignore">.*?</div>', re.DOTALL)
 # The style sheet hides the class mt-screen in print, so that a printed page is the same with and without LIVE=1.

@@ -46,7 +46,7 @@ def messages(root: Path, edition: Edition | None = None) -> dict[str, Any]:
     causes = json.loads((root / "book" / "causes.json").read_text(encoding="utf-8"))
     own = edition.data("causes") if edition else {}
     for key, cause in causes.items():
-        cause["index"] = nodes.make_id(cause["title"].replace("`", ""))  # the heading of the cause in the error index
+        cause["index"] = nodes.make_id(cause["title"].replace("`", ""))  # the anchor of the cause in the error index
         cause["page"] = page_in(edition, cause["page"])
         cause.update(own.get(key, {}))
     index = page_in(edition, ERROR_INDEX)

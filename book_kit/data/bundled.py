@@ -1,6 +1,6 @@
 """Real data that needs no download, because scikit-learn contains the files.
 
-The digits are 1,797 scans of 8 x 8 pixels; 43 people wrote them (Alpaydin and Kaynak 1998, UCI repository).
+The 1,797 digits, which 43 people wrote, are scans of 8 x 8 pixels (Alpaydin and Kaynak 1998, UCI repository).
 The two photographs, `china.jpg` and `flower.jpg`, have 427 x 640 pixels. The files are read without scikit-learn's
 code, because importing that code takes 2 s, and reading the files takes 0.1 s.
 """

@@ -2,7 +2,7 @@
 
     record = json.loads(Path("../facts/benchmarks.json").read_text(encoding="utf-8"))
     bench_figure.article(record)      # 100 additions: time and peak bytes, normal and in place
-    bench_figure.dispatch(record)     # one operation on a small tensor, as a ratio to another library
+    bench_figure.dispatch(record)     # the time of one operation on a small tensor, relative to another library
     bench_figure.curves(record)       # time and bytes against size and against depth
     bench_figure.everything(record)   # all of them on one page
 

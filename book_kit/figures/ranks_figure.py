@@ -33,7 +33,7 @@ _NAMES: dict[str, Text] = {
 
 
 def cost(measured: Mapping[int, Sequence[Mapping[str, float]]], *, width: float = 6.5, height: float = 2.9) -> Figure:
-    """Draw the bytes and the seconds of one rank, for each number of ranks. Each value is the largest among all ranks.
+    """Draw bytes and seconds for each number of ranks. Each measurement is the largest among the ranks.
 
     Args:
         measured: maps a number of ranks to a list with a dict for each rank. The keys of a dict are :data:`BYTES` and

@@ -137,7 +137,7 @@ class CapturedOutput(io.StringIO):
         self.beginning = self.end = ""
 
     def write(self, text: str) -> int:
-        """Add the part of ``text`` that fits to the beginning and the end. Return the length of the whole ``text``."""
+        """Append as much of ``text`` as fits to the beginning and to the end. Return the length of all of ``text``."""
         room = BEGINNING - len(self.beginning)
         if room > 0:
             self.beginning += text[:room]
@@ -169,7 +169,7 @@ NO_INPUT = "a program in a page gets no input: write the value into the program"
 
 @contextlib.contextmanager
 def _no_input() -> Iterator[None]:
-    """Let ``input``, reading stdin and starting a debugger raise RuntimeError, because a page has no input."""
+    """Let ``input``, a read of stdin and the start of a debugger raise RuntimeError, because a page has no input."""
     before = builtins.input, sys.stdin
     builtins.input, sys.stdin = _refuse, _NoInput()
     try:

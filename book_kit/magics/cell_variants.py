@@ -71,7 +71,7 @@ def programs_of(cell: str, policies: Sequence[str]) -> dict[str, str]:
 
 
 def _parts(cell: str) -> tuple[str, dict[str, str]]:
-    """Return the lines before the first variant, and the variants by their labels."""
+    """Return the lines before the first variant, and the variants, keyed by their labels."""
     common: list[str] = []
     parts: dict[str, list[str]] = {}
     lines = common

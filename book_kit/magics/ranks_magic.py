@@ -5,7 +5,7 @@
     dist.all_reduce(x)
     x.tolist()
 
-* ``--into NAME``: assign a list to this name in the notebook: the value of the last expression on each rank.
+* ``--into NAME``: assign to this name in the notebook a list with the value of the last expression on each rank.
 * ``--loses RANK``: the cell is expected to end the process of this rank, and fails if the process survives.
 * If any rank raises an error, the cell fails with the errors of all ranks.
 """

@@ -118,8 +118,8 @@ def check(
 ) -> ExerciseReport:
     """Compare a reader's function with the expected results, case by case. Call this in the last line of a cell.
 
-    Shapes, dtypes, stop_gradient and integers are compared exactly, floats within 1e-5 relative and 1e-6 absolute. If
-    the reader's function raises an error, the report shows it.
+    Shapes, dtypes, stop_gradient and integers are compared exactly, and floats with a relative tolerance of 1e-5 and an
+    absolute tolerance of 1e-6. If the reader's function raises an error, the report shows it.
 
     Args:
         function: the reader's function.
@@ -278,7 +278,7 @@ def _call(function: Callable, arguments: tuple) -> tuple[Any, str]:
 
 
 def _parameter_names(function: Callable, count: int) -> list[str]:
-    """Return the names of the function's first ``count`` arguments: "argument 2" for a second one without a name."""
+    """Return a name for each of the function's first ``count`` arguments, such as "argument 2" if it has none."""
     try:
         names = [name for name, p in inspect.signature(function).parameters.items() if p.kind in _POSITIONAL]
     except (TypeError, ValueError):  # the function is not callable, or it is built in and has no signature

@@ -62,7 +62,7 @@ class _State:
     Attributes:
         cluster: the running ranks. None before `start`, after `stop`, after a rank was lost, and if a record replaces
             the ranks.
-        record: the recorded programs by their keys. None if there is no record, or if ranks run.
+        record: the recorded programs, keyed by `key_of`. None if there is no record, or if ranks run.
         started: the result of `start`, or None if it was not called.
         said: the answers of all programs since `start`, in the form that `save` writes. None if no ranks were started.
     """

@@ -14,8 +14,8 @@ from typing import Any
 
 #: The seconds in which the engines must start, and in which ranks must end after a request.
 STARTING, ENDING = 120.0, 5.0
-#: The milliseconds between two heartbeats, and how many heartbeats an engine may miss: half a minute of them. The first
-#: number is small because an engine is registered only at its second heartbeat.
+#: The milliseconds between two heartbeats, and how many heartbeats an engine may miss. Their product is half a minute.
+#: The interval is short because an engine is registered only at its second heartbeat.
 BEAT, MISSES = 200, 150
 
 #: The first program of each rank. Its function ``_stay_with`` starts a thread that ends the rank when the notebook has
@@ -139,7 +139,7 @@ class Cluster:
         try:
             while True:
                 done = all(each.ready() for each in calls)
-                lost = _first_lost(calls, ends)  # MPI may have ended the ranks that ended later
+                lost = _first_lost(calls, ends)  # only the first, because MPI may then have ended the others
                 if done or lost or time.monotonic() > end:
                     break
                 time.sleep(0.01)
@@ -193,15 +193,15 @@ class _Ends:
     def first_of(self, ranks: list[int]) -> list[int]:
         """Return a list with the rank of ``ranks`` that ended first. If the order is unknown, return all that ended.
 
-        The list is empty if none has ended. Only reports of the operating system count, because mpiexec may kill the
-        other ranks as soon as one has ended: if the first thread of a killed process ends before its other threads, the
-        process is already a zombie, but its end has not been reported.
+        The list is empty if none has ended. A process that is a zombie has ended only if the operating system reports
+        it: mpiexec may kill the other ranks as soon as one has ended, and the first thread of a killed process may end,
+        which makes the process a zombie, before the end of the first rank is reported.
         """
         if self._queue is not None:
             self._order += [self._ranks[descriptor] for descriptor, _ in self._queue.poll(0)]
             return [rank for rank in self._order if rank in ranks][:1]
-        # During the first pass over the ranks, one that has just been checked may end, and then a rank that was not
-        # checked yet. The first pass finds only the later end. The second pass finds both.
+        # In the first pass, a rank may end just after its check, and then another rank before its check. The first pass
+        # finds only the later of these ends, and the second pass finds both.
         passes = [[rank for rank in ranks if not _alive(self._pids[rank])] for _ in range(2)]
         return passes[1] if passes[0] else []
 

@@ -54,8 +54,8 @@ EXPANDED: dict[str, Text] = {
     "expand, then fill": "`e.fill_(7)`",
     "expand, then assign": "`e[0, 0] = 7`",
 }
-#: Maps a question of the record to a line that reads a part of the memory that it overwrites, and to the line's result
-#: if it read a copy instead.
+#: Maps a question of the record to a line that reads a part of the memory that it overwrites, and to the result that
+#: the line would have if it read a copy.
 OVERLAPS: dict[str, tuple[Text, list[float]]] = {
     "neighbors": ("`x[1:].add_(x[:-1])`", [1.0, 3.0, 5.0, 7.0, 9.0]),
     "neighbors assigned": ("`x[1:] = x[:-1]`", [1.0, 1.0, 2.0, 3.0, 4.0]),

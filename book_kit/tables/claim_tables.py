@@ -80,7 +80,7 @@ def shown(root: Path, proof: dict[str, Any]) -> str:
     The program's global names are ``mt``, and ``facts``, which is the folder of records.
     """
     names: dict[str, Any] = {"mt": mt, "facts": root / "facts"}
-    gc.collect()  # otherwise remains of an earlier error could be freed while the program counts bytes
+    gc.collect()  # otherwise objects of an earlier error could be freed while the program counts bytes
     with restored_settings():
         exec(proof["run"], names)
         return repr(eval(proof["shows"], names))

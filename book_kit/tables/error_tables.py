@@ -21,7 +21,7 @@ from book_kit.data.library_names import NAMES
 from book_kit.tables.table_words import comma_list, said
 from memory_stage.messages import Text, default_language, joined, message
 
-LONGEST = 420  # the most characters of a message; the rest, which is cut, is advice on calls inside the library
+LONGEST = 420  # the most characters of a message; the rest is cut, because it is advice on calls inside the library
 HEADS = (message("Message"), message("From"), message("The shortest program"), message("Write instead"))
 
 #: Matches the parts in which two occurrences of one message may differ: numbers, and places inside the library.
@@ -162,7 +162,7 @@ def origin(row: MessageRow) -> str:
 
 
 def recorded_from(row: MessageRow) -> Text:
-    """Return the library of a message with the versions in which the program was run, or where the message is from."""
+    """Return the library of a message, with the versions in which the program was run or with the message's source."""
     name = NAMES[row.library]
     if row.reported:
         return message("{library}, reported {day}", library=name, day=row.reported)

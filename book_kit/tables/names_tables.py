@@ -69,7 +69,7 @@ def _is_defined(expression: str, names: dict[str, Any]) -> bool:
 
 
 def recorded(facts: Path) -> dict[str, dict[str, CellAnswer]]:
-    """Map each library and version to its recorded answers, a dict whose keys are the :func:`key` of each row.
+    """Map each library and version to its recorded answers, which are keyed by the :func:`key` of their rows.
 
     Raises:
         ValueError: if a program of the table has changed since it was recorded.
@@ -97,7 +97,7 @@ def key(row: NameRow) -> str:
 
 
 def answers(row: NameRow, records: dict[str, dict[str, CellAnswer]]) -> dict[str, CellAnswer]:
-    """Return the answers of each library that has a cell in the row, first minitensor's."""
+    """Return the answers of each library that has a cell in the row, minitensor's first."""
     found = {"minitensor": run(row)} if "minitensor" in row.cells else {}
     for name in list(NAMES.values())[1:]:
         for title in sorted(records):

@@ -94,7 +94,7 @@ def _find(file: Path, name: str, library: str) -> tuple[dict[str, Any], dict[str
 
 
 def titled(name: str, library: str) -> Text:
-    """Return the title of a program's stage. It names the library, because a page may show stages of several."""
+    """Return the title of a program's stage. It names the library, because a page may show several libraries."""
     program = TITLES.get(name, f"{name[0].upper()}{name[1:]}")
     return message("{program}, in {library}", program=program, library=NAMES[library])
 

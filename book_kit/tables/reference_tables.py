@@ -234,7 +234,7 @@ def paddle_copies(facts: Path) -> dict[str, str]:
 
 
 def torch_copies(facts: Path) -> dict[str, str]:
-    """Return how many copies of x each operation keeps in PyTorch, by Paddle's names of the operations."""
+    """Return how many copies of x each operation keeps in PyTorch, keyed by Paddle's names of the operations."""
     paddles = {"mul_ by a constant tensor": "multiply_", "div_ by a constant tensor": "divide_", "sub_": "subtract_"}
     copies = _fact(facts, "torch-copies.json")["copies"]
     return {paddles.get(name, name): str(Fraction(held)) for name, held in copies.items()}

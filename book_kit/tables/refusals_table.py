@@ -56,7 +56,7 @@ def run(program: str) -> str:
 
 
 def saved_table(records: dict[str, dict[str, Any]]) -> str:
-    """Return a table of functions. After each one, a write follows that makes PyTorch's backward raise an error."""
+    """Return a table of functions, each with a later write that makes PyTorch's backward raise an error."""
     lines, errors = [], set()
     for saved in SAVES.values():
         for part in saved.kept:

@@ -33,10 +33,10 @@ class Controls:
     """A measurement with its chosen arguments, as :func:`show` returns it.
 
     Attributes:
-        chosen: the present value of each argument, by name.
+        chosen: the present value of each argument, keyed by name.
         figure: the figure of the last run, or None if the run raised an error.
         error: the error of the last run, or None if the run returned a figure.
-        widgets: the ``ipywidgets.Dropdown`` of each argument, by name. The dict is empty until a notebook shows them.
+        widgets: the ``ipywidgets.Dropdown`` of each argument, keyed by name. It is empty until a notebook shows them.
     """
 
     def __init__(
@@ -178,8 +178,8 @@ def show(
     Args:
         measure: a function that returns a figure. Its arguments are the names in ``choices``. It must not change the
             device or the policy.
-        choices: the values of each argument, by name. The measurement runs now with the first value of each argument,
-            and a page shows this figure.
+        choices: the values of each argument, keyed by name. The measurement runs now with the first value of each
+            argument, and a page shows this figure.
         on_page: maps the label of each button on a page to a dict of arguments for its figure. An argument that is
             missing in the dict has its first value.
 
