@@ -24,7 +24,7 @@ def on_the_host() -> Iterator[None]:
 
 
 def slopes(function: Callable[..., float], arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the derivative of the number ``function(*arrays)`` by every element of every array."""
+    """Return the derivative of the number ``function(*arrays)`` with respect to every element of every array."""
     found = []
     for k, array in enumerate(arrays):
         slope = np.zeros(array.shape)

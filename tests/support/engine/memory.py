@@ -46,5 +46,5 @@ def four() -> tuple[mt.Tensor, mt.Tensor]:
 
 
 def gradient(result: mt.Tensor, w: mt.Tensor) -> list[float]:
-    """Return the gradient of ``result`` for ``w``, and keep the graph."""
+    """Return the gradient of ``result`` with respect to ``w``, and keep the graph."""
     return mt.grad([result], [w], retain_graph=True)[0].tolist()

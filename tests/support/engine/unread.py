@@ -35,9 +35,10 @@ class Reads:
     nan in this element changes its result, so a check fails.
 
     Attributes:
-        unread: for every input, a table of result elements by input elements: True if the first does not read the
-            second.
-        flat: for every input, such a table: True if small steps of the input element do not change the result element.
+        unread: for every input, a table with a row for each result element and a column for each input element: True if
+            the result element does not read the input element.
+        flat: for every input, the same kind of table: True if small steps of the input element do not change the result
+            element.
     """
 
     unread: list[np.ndarray] | None = None
@@ -82,8 +83,8 @@ def warnings_as_errors() -> Iterator[None]:
 
 
 def changes(program: Program, others: Callable[[float], Sequence[float]]) -> list[np.ndarray]:
-    """Return for every input a table of result elements by input elements: True if another number in place of the input
-    element changes the result element. ``others`` returns these numbers for the old one.
+    """Return for every input a table with a row for each result element and a column for each input element: True if
+    one of the numbers ``others(old)`` in place of the number ``old`` of the input element changes the result element.
 
     The program runs a second time with slightly different numbers, so that no element counts as unread because another
     number is 0 by chance.
@@ -103,7 +104,7 @@ def changes(program: Program, others: Callable[[float], Sequence[float]]) -> lis
 
 
 def unread(program: Program) -> list[np.ndarray]:
-    """Return for every input a table of result elements by input elements: True if the element is not read."""
+    """Return the tables ``Reads.unread`` of a program, which are computed once."""
     if program.reads.unread is None:
         with on_the_host():
             found = changes(program, lambda old: (*NOT_FINITE, old + 1.7, old - 2.3, -old, 0.0))
@@ -112,7 +113,7 @@ def unread(program: Program) -> list[np.ndarray]:
 
 
 def flat(program: Program) -> list[np.ndarray]:
-    """Return for every input a table of result elements by input elements: True if small steps change nothing."""
+    """Return the tables ``Reads.flat`` of a program, which are computed once."""
     if program.reads.flat is None:
         with on_the_host():
             found = changes(program, lambda old: (old + STEP, old - STEP))
@@ -127,8 +128,8 @@ class Gradients:
     Attributes:
         first: the first gradients, computed by ``backward``.
         recorded: the first gradients again, computed with ``create_graph``.
-        second: the gradients of the weighted sum of ``recorded`` for the inputs.
-        second_g: the gradient of this sum for the incoming gradient ``g``.
+        second: the gradients of the weighted sum of ``recorded`` with respect to the inputs.
+        second_g: the gradient of this sum with respect to the incoming gradient ``g``.
     """
 
     first: list[np.ndarray]

@@ -34,7 +34,7 @@ KINDS = {
 }
 #: Operations that write one number or one row everywhere, so that torch accepts the write.
 _FILLS = ("fill_(", "zero_(", "masked_fill_(", "index_fill_(", "] = ", "] += ", "] -= ", "] *= ", "] /= ")
-#: Operations that torch composes of others, or whose rule saves the result.
+#: Operations that torch composes of others, or whose result torch saves.
 _SAVES_MORE = ("std", "log_softmax", "abs", "relu", "clamp")
 
 
@@ -84,7 +84,9 @@ def _stale(memory: Memory) -> dict[str, Any]:
 
 
 def differences(lines: list[Line]) -> list[tuple[int, str, Any, Any]]:
-    """Return the differences of the first line that has any: the line, the subject, and the answers of both engines."""
+    """Return the differences in the first line that has one. Each has the line, the subject, and the answers of both
+    engines.
+    """
     source = "\n".join(line.accepted or line.text for line in lines)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -129,7 +131,7 @@ def _both_raised(theirs: Any, ours: Any, line: int) -> bool:
 
 
 def _overlaps(look: dict[str, Any]) -> bool:
-    """True if several elements of a tensor are one cell, as after ``expand``."""
+    """True if several elements of a tensor share one cell, as after ``expand``."""
     return any(n > 1 and stride == 0 for n, stride in zip(look["shape"], look["strides"], strict=True))
 
 

@@ -2,11 +2,11 @@
 needs.
 
 A tensor consists of three numpy arrays over the same cells: the positions of the cells in the storage, their values,
-and their tangents. The last dimension of the tangents has the derivatives by every element of every leaf. A view has
-numpy views of the three arrays. Aliases therefore work as in numpy, without rules about views and overlaps. A
-detached alias shares positions and values and has separate tangents. The reference shares nothing with the engine, and
-it derives every refusal from the values that the derivative of a statement needs and from the cells that were written
-afterwards.
+and their tangents. The last dimension of the tangents has the derivatives with respect to every element of every leaf.
+A view has numpy views of the three arrays. Aliases therefore work as in numpy, without rules about views and overlaps.
+A detached alias shares positions and values and has separate tangents. The reference shares nothing with the engine,
+and it derives every refusal from the values that the derivative of a statement needs and from the cells that were
+written afterwards.
 
 A ``World`` has all the names that the statements of ``alphabet.py`` use from the engine, so it can replace the engine.
 """
@@ -17,8 +17,8 @@ import numpy as np
 
 from .saved import LEAF, OWN_INPUT, SHAPE, Reason, Refused, Saved, Storage, Write, line_at_hand
 
-LEAVES = slice(0, 4), slice(4, 6)  # the positions of the derivatives by the elements of a and of b
-OPENED = slice(6, 10)  # the positions of the derivatives by the leaf that a program may create on existing memory
+LEAVES = slice(0, 4), slice(4, 6)  # the positions of the derivatives with respect to a and to b
+OPENED = slice(6, 10)  # those with respect to the leaf that a program may create on existing memory
 DIRECTIONS = 10
 IDENTITY = {shape: np.eye(int(np.prod(shape))).reshape(*shape, -1) for shape in ((2,), (2, 2))}
 
@@ -165,10 +165,10 @@ class World:
         return Group()
 
     def open(self, tensor: Tensor, directions: slice) -> None:
-        """Make ``tensor`` a leaf. From now on the reference also differentiates by its elements."""
+        """Make ``tensor`` a leaf. From now on the reference also differentiates with respect to its elements."""
         if directions is OPENED:
             for tangents in self.tangents:
-                tangents[..., directions] = 0  # the derivatives by an earlier leaf, to which no name refers any more
+                tangents[..., directions] = 0  # derivatives with respect to an earlier leaf, which has no name any more
             self.arrived[directions] = 0
         cells = range(directions.start, directions.start + tensor.values.size)
         tensor.tangents[..., cells.start : cells.stop] = IDENTITY[tensor.values.shape]

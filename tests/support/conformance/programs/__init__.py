@@ -2,8 +2,8 @@
 
 A program is a list of Python statements over ``mt``. The same text runs twice: with ``mt`` bound to the engine under
 test, and with ``mt`` bound to the reference of this folder. The reference has no graph. Every memory cell contains a
-value and its derivatives by every element of every leaf. Names that share memory share cells, so the reference needs no
-rules about views, overlaps and writes through aliases.
+value and its derivatives with respect to every element of every leaf. Names that share memory share cells, so the
+reference needs no rules about views, overlaps and writes through aliases.
 
     calculus.py    the meaning of each operation: its value and its derivative, and where both are smooth
     needs.py       the operands that backward may need, from which the reference derives justified refusals

@@ -47,7 +47,7 @@ class Mathematics:
         return self.perhaps_named(self.rng.choice((f"{x}.{name}_()", f"{x}.{name}_()", f"mt.{name}_({x})")))
 
     def with_numbers(self, names: tuple[str, ...]) -> tuple[str, str, dict]:
-        """Return the name of an operation with numbers as arguments, the arguments as text, and as a dictionary."""
+        """Return the name of an operation that takes numbers, and these numbers twice: as text and as a dictionary."""
         name, params = self.rng.choice(names), {}
         if name == "scale":
             params = {"scale": ix.number(self.rng)}

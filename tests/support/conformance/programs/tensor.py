@@ -108,8 +108,8 @@ class CellTensor(Views, Elements):
         return self
 
     def open_directions(self) -> None:
-        """Add a direction for each element of this tensor. From now on the reference also differentiates by these
-        elements.
+        """Add a direction for each element of this tensor. From now on the reference also differentiates with respect
+        to them.
         """
         taken = self.world.take_directions(self.cells.size)
         self.directions = dict(zip(self.cells.ravel().tolist(), range(taken.start, taken.stop), strict=True))
@@ -123,8 +123,8 @@ class CellTensor(Views, Elements):
         self.open_directions()
 
     def follow_current_value(self) -> None:
-        """Remove the derivatives by the former value, because a retained gradient is the derivative by the current
-        one.
+        """Remove the derivatives with respect to the former value, because a retained gradient belongs to the current
+        value.
         """
         own = list(self.directions.values())
         for group in self.world.groups:

@@ -213,7 +213,7 @@ class World:
             return result
         self.foreseen = None
         if name == "pow" and self.wants(operands[1]):
-            require(self.dual(operands[0]).v > 0)  # for other bases the derivative by the exponent is nan
+            require(self.dual(operands[0]).v > 0)  # for other bases the slope of the exponent is nan
         dtype = self.result_dtype(name, operands, params)
         if computed(dtype) != dtype:  # operands are rounded to the dtype of 16 bits, but not the result of each step
             operands = [rounded(o, dtype) for o in operands]
@@ -290,7 +290,7 @@ class World:
         )
 
     def write(self, target: CellTensor, cells: np.ndarray, result: Dual, recording: bool) -> None:
-        """Write values, and tangents if the write is recorded, into cells. If a cell occurs twice, the last value
+        """Write values into cells, and tangents too if the write is recorded. If a cell occurs twice, the last value
         remains.
         """
         storage, group = target.storage, target.group

@@ -26,36 +26,36 @@ TOLERANCE = 1e-3
 SAME, REFUSED, UNKNOWN = "the same", "both refuse", "unknown"
 #: The kinds of intended differences, with the reasons.
 KINDS = {
-    "what a write reads of itself": "PyTorch refuses a write that reads its own memory, or saves the overwritten "
+    "a write that reads its own memory": "PyTorch refuses a write that reads its own memory, or saves the overwritten "
     "values; minitensor reads first",
     "one of several views": "PyTorch refuses a write into a result of `chunk`, `split`, `unbind`; minitensor does not",
     "a view made under no_grad": "PyTorch refuses a write into it; in minitensor it is a detached alias",
     "needs less": "`log_softmax` and `std` save less in minitensor, so more may be overwritten",
-    "a gradient of its own memory": "the result of `grad` may be expanded in PyTorch, so that it cannot be written",
+    "an expanded gradient": "the result of `grad` may be expanded in PyTorch, so that it cannot be written",
     "saved, then detached": "PyTorch refuses to use a saved tensor after `detach_`; minitensor uses its numbers",
     "expanded": "minitensor refuses every write through a tensor whose elements share memory; PyTorch accepts some of "
     "these writes",
     "all or nothing": "in minitensor, a backward that raises changes no gradient; in PyTorch it may have changed some",
     "another reason": "both refuse the same line, which has several faults, and report different ones",
-    "a leaf that is none": "after requires_grad_ on its base, PyTorch refuses a write into a view as if it were a "
+    "a view refused as a leaf": "after requires_grad_ on its base, PyTorch refuses a write into a view as if it were a "
     "leaf, although its `is_leaf` is false",
 }
-#: For each rule that an accepted spelling avoids, the kind of the difference.
+#: Maps a rule, which an accepted spelling avoids, to the kind of the difference.
 OF_RULE = {
-    "reads what it writes": "what a write reads of itself",
+    "reads what it writes": "a write that reads its own memory",
     "several views": "one of several views",
     "a view made under no_grad": "a view made under no_grad",
     "needs less": "needs less",
-    "a gradient that is expanded": "a gradient of its own memory",
+    "a gradient that is expanded": "an expanded gradient",
     "detach_": "saved, then detached",
 }
-#: For each kind of PyTorch's errors, the kind of the difference.
+#: Maps a kind of PyTorch's errors to the kind of the difference.
 OF_ERROR = {
     "several views": "one of several views",
     "view made under no_grad": "a view made under no_grad",
-    "overlap": "what a write reads of itself",
+    "overlap": "a write that reads its own memory",
     "saved and detached": "saved, then detached",
-    "expanded": "a gradient of its own memory",
+    "expanded": "an expanded gradient",
 }
 Result = dict[str, Any]
 
@@ -153,7 +153,7 @@ def unexplained(
     for what, theirs, ours in found:
         kind = kind_of(what, theirs, ours, lines, recorded, seen)
         (left.append((what, theirs, ours)) if kind is None else kinds.append(kind))
-    if "a leaf that is none" in kinds or "needs less" in kinds:
+    if "a view refused as a leaf" in kinds or "needs less" in kinds:
         left = []  # minitensor executed the line that PyTorch refused, so everything that follows may differ
     return sorted(set(kinds)), left
 
@@ -165,7 +165,7 @@ def kind_of(what: str, theirs: Any, ours: Any, lines: list[Line], recorded: Resu
         if theirs and ours and theirs[:2] == ours[:2] and {theirs[2], ours[2]} in REASONS:
             return "another reason"
         if theirs and theirs[2] == "leaf" and calls_no_leaf(lines[theirs[0]].text, recorded):
-            return "a leaf that is none"
+            return "a view refused as a leaf"
         if theirs and theirs[2] == "stale" and (ours is None or ours[0] > theirs[0]) and writes_a_std(lines):
             return "needs less"
         return None
@@ -178,7 +178,9 @@ REASONS = ({"stale", "freed"}, {"several views", "view of a leaf"}, {"several vi
 
 
 def writes_a_std(lines: list[Line]) -> bool:
-    """True if a result of ``std`` is written, which PyTorch saves and minitensor does not need for backward."""
+    """True if a line writes a result of ``std``. PyTorch saves this result, and minitensor does not need it for
+    backward.
+    """
     results = {match[1] for line in lines if (match := re.match(r"(\w+) = \w+\.std\(\)", line.text))}
     return any(target(line.text) in results for line in lines if re.search(r"_\(| [-+*/]= |\] = ", line.text))
 
