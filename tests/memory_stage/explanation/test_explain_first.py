@@ -220,7 +220,7 @@ def test_explain_reports_programs_that_only_pytorch_refuses(function, what, reco
     assert ("PyTorch would refuse here" in words(report)) == (recorded_outcome(record) == "refused" and runs_here)
 
 
-def test_explain_reports_that_pytorch_refuses_a_product_with_itself_in_place():
+def test_explain_reports_that_pytorch_refuses_to_multiply_a_tensor_by_itself_in_place():
     def program(other):
         x = torch.tensor([1.0, 2.0], requires_grad=True) * 1
         x *= x if other is None else other

@@ -80,7 +80,7 @@ def test_a_repaired_program_has_the_right_gradient_and_no_reported_fault(name):
         assert np.allclose(gradient(found), slope(program), rtol=1e-2)
 
 
-def test_clearing_a_gradient_zeroes_a_second_name_of_it_and_the_report_says_so():
+def test_the_report_says_that_clearing_a_gradient_changes_its_second_name_too():
     report, _, found = reported("w = paddle.ones([2])\nw.stop_gradient = False\n(w * w).sum().backward()\n"
                                 "g = w.grad\nw.clear_grad()\n")  # fmt: skip
     (row,) = [row for row in report.rows if row.where.line == 5]

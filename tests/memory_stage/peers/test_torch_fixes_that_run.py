@@ -108,7 +108,7 @@ def test_an_operation_gets_parentheses_in_front_of_detach(tmp_path):
     assert "old = (net(w) + 1).detach()" in fault.fixes[0].apply(source)
 
 
-def test_a_comment_or_a_keyword_with_the_name_of_a_variable_does_not_make_it_a_state(tmp_path):
+def test_a_comment_or_a_keyword_with_the_name_of_a_variable_does_not_make_the_variable_a_state(tmp_path):
     lines = ["f = w * 2  # f has new numbers", "d = nn.MSELoss()(f, target=f.detach())", "old = f; f = f + 1"]
     found = [is_fed_back(ProgramText(str(written(tmp_path, line))), "f") for line in lines]
     assert found == [False, False, True]

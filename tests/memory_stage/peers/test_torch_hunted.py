@@ -49,7 +49,7 @@ Net()(torch.randn(3, 4)).sum().backward()
 """
 
 
-def test_a_write_to_the_input_of_a_checkpoint_is_named_although_no_variable_refers_to_it(tmp_path):
+def test_a_write_to_the_input_of_a_checkpoint_is_named_although_no_variable_refers_to_the_input(tmp_path):
     explanation, _, error = explained(written(tmp_path, CHECKPOINT))
     assert "modified by an inplace operation" in str(error)
     (fault,) = explanation.faults

@@ -157,7 +157,7 @@ y.sum().backward()
 """
 
 
-def test_a_tensor_that_a_custom_function_saved_is_named_and_its_error_leads_to_the_write(tmp_path):
+def test_a_tensor_that_a_custom_function_saved_is_named_and_the_error_of_backward_leads_to_the_write(tmp_path):
     reported = explained(SWISH, tmp_path)
     assert (
         "It overwrites `h`, which `Swish` in line 14 saved at version 0. A backward pass through it raises" in reported

@@ -49,7 +49,7 @@ class Trainer:
 Trainer().fit()
 """
 
-#: For each faulty program, the correct one.
+#: Pairs of a faulty program and the correct one.
 MOVED = {
     "a result": ("out = net(x)\n" + LOOP, LOOP.replace(FIRST, "    out = net(x)\n" + FIRST)),
     "a result in a while loop": ("out = net(x)\n" + WHILE, WHILE.replace(FIRST, "    out = net(x)\n" + FIRST)),
@@ -297,7 +297,7 @@ OTHER_GANS = {
 
 
 @pytest.mark.parametrize("name", OTHER_GANS)
-def test_the_batch_of_a_generator_is_not_detached_if_the_lines_do_not_show_that_it_is_right(name, tmp_path):
+def test_the_batch_of_a_generator_is_not_detached_if_the_lines_do_not_show_that_detaching_is_right(name, tmp_path):
     source = GAN
     for old, new in OTHER_GANS[name]:
         assert old in source

@@ -364,7 +364,7 @@ def test_sentences_about_a_write_to_cells_next_to_saved_cells_say_that_only_the_
     )
 
 
-def test_the_sentence_about_an_operation_of_an_earlier_cell_calls_it_earlier():
+def test_the_sentence_about_an_operation_of_an_earlier_cell_has_the_word_earlier():
     namespace = {"__name__": "__main__", "mt": mt}
     exec(LEAF + "a = x * 2\ny = a * a", namespace)
     assert sentences("a[0] = 1", namespace, policy="copy_on_write") == [
@@ -438,7 +438,7 @@ def test_the_text_of_a_number_is_short(number, text):
     assert text_of(number) == text
 
 
-def test_a_storage_does_not_stay_because_of_an_operation_that_has_released_it():
+def test_an_operation_that_has_released_a_storage_is_not_named_as_the_reason_why_it_stays():
     said = sentences(LEAF + "y = (x * x).sum()\nview = lambda v=x[:2]: v\ny.backward()\ndel x")
     assert said[-1] == (
         "`del x` removes a name and its tensor. Storage 1 stays, because a tuple still holds a tensor on it."

@@ -197,7 +197,7 @@ def test_a_marked_sentence_without_its_marks_equals_the_plain_sentence():
     assert marked == plain == [sentences_on(program) for program in programs]
 
 
-def test_an_operation_of_an_earlier_cell_is_called_earlier_instead_of_by_its_line():
+def test_an_operation_of_an_earlier_cell_has_the_word_earlier_instead_of_its_line():
     reported = sentences_on(LEAF + "y = a * a\n" + STAGE + "y.backward()")
     assert (
         reported[1]
@@ -205,7 +205,7 @@ def test_an_operation_of_an_earlier_cell_is_called_earlier_instead_of_by_its_lin
     )
 
 
-def test_a_view_of_an_earlier_cell_is_not_called_a_call_of_a_layer():
+def test_a_view_of_an_earlier_cell_is_not_described_as_a_call_of_a_layer():
     reported = sentences_on(LEAF + "v = a[0:2]\n" + STAGE + "v.add_(1)\na.sum().backward()")
     assert not any("its call" in sentence for sentence in reported)
     assert (

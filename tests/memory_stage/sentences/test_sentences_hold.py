@@ -335,7 +335,7 @@ def test_a_stage_on_a_gpu_counts_the_bytes_that_it_shows(notebook_on_a_gpu) -> N
     assert reported == [(1, 512, 512), (2, 1024, 1024), (3, 512, 1024)]
 
 
-def test_a_stage_on_a_gpu_counts_earlier_tensors_that_it_shows_and_ignores_frees_of_others(notebook_on_a_gpu) -> None:
+def test_a_stage_on_a_gpu_counts_shown_earlier_tensors_and_ignores_frees_of_other_tensors(notebook_on_a_gpu) -> None:
     old, unseen = mt.ones([1000]), [mt.ones([2000])]
     names = {"old": old, "f": unseen.clear}
     del old
