@@ -18,9 +18,9 @@ from tests.support.site.notebook_programs import PROGRAMS, SCROLLER, run_noteboo
 
 CHAPTERS = [f"chapters/{name}" for name in in_order()]
 TRANSLATED = [f"zh/{name}" for name in CHAPTERS]
-SAMPLE = {"JupyterLab": 1, "Notebook 7": 2}  # chapters; `make test` runs only JupyterLab, and should be quick
-SAMPLE_OF_ALL = 4  # Chinese chapters, in addition to all English chapters
-LOOKS = 3  # of each chapter, one for each font
+SAMPLE = {"JupyterLab": 1, "Notebook 7": 2}  # numbers of chapters; `make test` runs only JupyterLab, to be quick
+SAMPLE_OF_ALL = 4  # the number of Chinese chapters, in addition to all English chapters
+LOOKS = 3  # the number of looks of each chapter, one for each font
 
 
 def chosen(program: str) -> list[tuple[str, str]]:

@@ -86,7 +86,7 @@ def test_a_link_to_a_missing_stage_leads_to_the_playground(site, visit):
     assert python_requests(other) == [] and other.foreign == []
 
 
-def test_a_link_contains_a_long_program_and_one_that_is_too_long_is_refused(site, visit):
+def test_a_link_may_contain_a_long_program_and_a_program_that_is_too_long_is_refused(site, visit):
     seen = visit(f"{site}{ALIASES}.html", width=1440)
     stage = Stage(seen.page, seen.page.locator("memory-stage").first)
     long = "x = mt.ones([2])\n" + "\n".join(

@@ -103,7 +103,7 @@ def test_a_link_starts_the_stage_that_it_leads_to(opened_page):
     assert soon(lambda: box_of(last)["y"]) < 900
 
 
-def test_a_question_about_a_stage_and_a_name_in_the_text_start_it(opened_page):
+def test_a_question_about_a_stage_starts_it_and_so_does_a_name_in_the_text(opened_page):
     last = opened_page.locator("memory-stage").last
     last.evaluate("stage => stage.showLine(2)")
     assert last.locator(".code .now").get_attribute("data-line") == "2"
