@@ -37,7 +37,7 @@ Answers = dict[str, Any]
 
 @dataclass
 class Change:
-    """A question whose answer has changed. `then` is None for a new question, and `now` for one that was removed."""
+    """A question whose answer has changed. `then` is None for a new question, and `now` is None for a removed one."""
 
     question: str
     then: Any
@@ -204,7 +204,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m facts", description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["check"])
     parser.add_argument("library", help="the package to check: torch, paddle or numpy")
-    parser.add_argument("files", nargs="*", help="records, such as views.json (all)")
+    parser.add_argument("files", nargs="*", help="records, such as views.json (default: all)")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     given = parser.parse_args(arguments)
     known = records()
