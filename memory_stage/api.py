@@ -34,7 +34,7 @@ from memory_stage.recorder.align_variants import align
 from memory_stage.recorder.key_step import Key, name_key_steps
 from memory_stage.recorder.program_source import check_syntax, dedented, parameter_names
 from memory_stage.recorder.window import checked_steps
-from memory_stage.sentences.versions import leave_out_versions
+from memory_stage.sentences.sentences import leave_out_versions
 from memory_stage.web import picture
 from memory_stage.web.embed import page_assets, whole_page
 from memory_stage.web.static_html import as_html, as_text

@@ -62,11 +62,7 @@ def _describe_one(done: FinishedStep, fact: Named) -> Text:
             first, _describe_former_tensor(done, fact) or message("No tensor, no storage and no byte is added.")
         )
     if fact.tensor.step == done.ledger.journal.step - 1:
-        storages = _storages_of(done, [fact])
-        return fitting(
-            message("{name} names a new tensor on {storages}.", name=name, storages=storages),
-            _describe_former_tensor(done, fact),
-        )
+        return _describe_new(done, fact, _storages_of(done, [fact]))
     return fitting(message("{name} names an existing tensor.", name=name), _describe_former_tensor(done, fact))
 
 
@@ -310,6 +306,17 @@ def describe_kept(done: FinishedStep, storage: StorageEntry) -> Text:
     return message(
         "Storage {storage} stays, because {reason}.", storage=storage.id, reason=_keeper_clause(done, storage)
     )
+
+
+def describe_named(done: FinishedStep, storage: StorageEntry) -> Text:
+    """Describe a name that the step bound to a tensor on a storage whose first tensor is freed; "" without one."""
+    named = [fact for fact in done.all(Named) if fact.tensor.storage.root is storage.root and not fact.tensor.is_array]
+    return _describe_new(done, named[0], storages_text([storage.root])) if named else ""
+
+
+def _describe_new(done: FinishedStep, fact: Named, storages: Text) -> Text:
+    first = message("{name} names a new tensor on {storages}.", name=code(fact.name), storages=storages)
+    return fitting(first, _describe_former_tensor(done, fact))
 
 
 def describe_freed(done: FinishedStep) -> Text:

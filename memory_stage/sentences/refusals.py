@@ -18,6 +18,7 @@ from memory_stage.sentences.words import cell_count_text, code, fitting, line_te
 from memory_stage.sentences.writes import as_written, cells_text, distinct
 
 _METHOD = re.compile(r"^([A-Za-z_][\w.\[\]']*)\.(\w+)\(")
+_FREED = re.compile("an earlier backward.* freed|the graph a second time|backward twice for the same subgraph")
 _ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")
 
 
@@ -58,7 +59,9 @@ def _describe_backward(done: FinishedStep, text: str) -> Text | None:
             )
     if reason == "stale":
         return message("`backward` needs a saved tensor that has been overwritten, so it raises.")
-    if node is not None and "an earlier backward" in text and "freed" in text:
+    if _FREED.search(text):
+        if node is None or "TensorWrappers" in text:  # Paddle raises before it reaches the node
+            return message("An earlier backward freed tensors that this one needs, so it raises.")
         return message(
             "An earlier backward freed the tensors that {node} saved, so this one raises.", node=node_text(node)
         )

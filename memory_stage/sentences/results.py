@@ -15,7 +15,7 @@ from memory_stage.model.changes import Made, Named, Operated, Reshaped, Viewed, 
 from memory_stage.model.entries import NodeEntry, StorageEntry, TensorEntry
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import has_own_history, say_separate_histories, say_unknown
-from memory_stage.sentences.naming import describe_kept, describe_moved_name, name_of, name_or_operation
+from memory_stage.sentences.naming import describe_kept, describe_moved_name, describe_named, name_of, name_or_operation
 from memory_stage.sentences.savers import stale_text
 from memory_stage.sentences.sharing import say_borrowed
 from memory_stage.sentences.words import MOST_WORDS, cell_count_text, code, fitting, numbers_text, quoted
@@ -40,7 +40,9 @@ def say_made(done: FinishedStep, fact: Made) -> Text:
     if tensor.freed:
         return fitting(
             first,
-            message("Nothing names it, so it is freed at once.") if storage.freed else describe_kept(done, storage),
+            message("Nothing names it, so it is freed at once.")
+            if storage.freed
+            else describe_named(done, storage) or describe_kept(done, storage),
         )
     if tensor.names == ["_"]:
         first = message(
@@ -81,7 +83,7 @@ def _describe_created(done: FinishedStep, fact: Made) -> Text:
     if tensor.freed and storage.freed:
         return fitting(first, message("Nothing names the tensor, so both are freed at once."))
     if tensor.freed:
-        return fitting(first, describe_kept(done, storage))
+        return fitting(first, describe_named(done, storage) or describe_kept(done, storage))
     named = message("{name} is a name for that tensor.", name=code(tensor.names[0])) if tensor.names else ""
     return fitting(first, describe_moved_name(done) or named)
 

@@ -8,10 +8,11 @@ Code is in backticks.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
-from memory_stage.messages import Text, capitalized, continued, message, sentences
+from memory_stage.messages import Language, Text, capitalized, continued, message, render, sentences
 from memory_stage.model import changes
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.backward import say_backward
@@ -24,6 +25,12 @@ from memory_stage.sentences.sharing import say_elsewhere, say_moved, say_unversi
 from memory_stage.sentences.writes import say_write
 from memory_stage.trace.amounts import bytes_message
 
+#: The clauses in which a sentence about a write mentions a version, in all languages that have catalogues.
+_CLAUSES = re.compile(
+    r", which goes from version \d+ to version \d+|, and each version increases by 1"
+    r"|,(?: now)?(?: at)? version \d+(?=[.,])|: version \d+(?=\.)"
+    r"|\uff0c版本从 \d+ 变为 \d+|\uff0c版本变为 \d+|\uff1a版本 \d+(?=\u3002)|\uff0c各版本加 1"
+)
 NOTHING = message("The program has no statement that touches memory.")
 
 #: For each kind of change that an operation makes, the function that describes a step with this change only.
@@ -113,3 +120,13 @@ def _describe_released(done: FinishedStep) -> Text:
         size=bytes_message(done.unreserved),
         reserved=f"{done.reserved:,}",
     )
+
+
+def leave_out_versions(steps: list[dict[str, Any]], language: Language) -> None:
+    """Change the sentences of a trace's steps so that none mentions the version of a written storage."""
+    before = ""
+    for step in steps:
+        said = _CLAUSES.sub("", step["say"])
+        if said == before:  # a screen reader reads a sentence only if it differs from the previous one
+            said = render(message("Again, {sentence}", sentence=continued(said)), language)
+        step["say"] = before = said

@@ -8,10 +8,16 @@ from memory_stage.messages import Text, capitalized, joined, message, plural, th
 from memory_stage.model.changes import Allocated, Elsewhere, Made, Moved, Unversioned, Viewed, Wrote
 from memory_stage.model.entries import StorageEntry
 from memory_stage.model.finished_step import FinishedStep
-from memory_stage.sentences.naming import describe_kept, describe_moved_name, name_or_operation
+from memory_stage.sentences.naming import (
+    describe_freed,
+    describe_kept,
+    describe_moved_name,
+    describe_named,
+    name_or_operation,
+)
 from memory_stage.sentences.results import raises_only
 from memory_stage.sentences.savers import preserved_text, stale_text
-from memory_stage.sentences.sharing import brief_moved, brief_unversioned, checks_of_savers
+from memory_stage.sentences.sharing import brief_moved, brief_unversioned, checks_of_savers, describe_left
 from memory_stage.sentences.words import code, fitting
 from memory_stage.sentences.writes import cells_text
 from memory_stage.trace.amounts import bytes_message
@@ -32,13 +38,18 @@ def say_several(done: FinishedStep, ops: list[Any]) -> Text:
     saved = saved or next((text for fact in outside for text in checks_of_savers(fact)), ())
     staying = [storage for storage in temporary if not storage.freed]
     last = None if isinstance(ops[-1], (Wrote, Unversioned, Elsewhere)) else ops[-1].tensor
-    named = last if last is not None and last.names else None
-    held = (
-        describe_kept(done, staying[0]) if staying and not (named is not None and named.storage is staying[0]) else ""
-    )
-    result = (
-        message("{tensor} names the last result.", tensor=name_or_operation(done, named)) if named is not None else ""
-    )
+    is_new = any(fact.tensor is last for fact in ops if isinstance(fact, (Made, Viewed)))
+    named = last if last is not None and is_new and last.names else None
+    moved = [fact for fact in ops if isinstance(fact, Moved)]
+    goal = named if moved[-1:] != ops[-1:] else last
+    held: Text = ""
+    result: Text = ""
+    if len(set(staying)) == 1 and (goal is None or goal.storage.root is not staying[0].root):
+        held = describe_named(done, staying[0]) or describe_kept(done, staying[0])
+    if named is not None:
+        result = message("{tensor} names the last result.", tensor=name_or_operation(done, named))
+    elif moved and not freed:
+        result = describe_left(done, moved[0]) if len(moved) == 1 else describe_freed(done)
     return fitting(
         _describe_all(done, [fact for fact in ops if fact not in raised]),
         saved,

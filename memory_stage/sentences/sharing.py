@@ -123,7 +123,7 @@ def say_moved(done: FinishedStep, fact: Moved) -> Text:
     """Describe a tensor that moved to another storage."""
     tensor, storage = fact.tensor, fact.tensor.storage.root
     name, size = name_or_operation(done, tensor), bytes_message(storage.nbytes)
-    left = describe_freed_storage(fact.left) if fact.left.freed else describe_kept(done, fact.left)
+    left = describe_left(done, fact)
     if fact.op == "cast_":
         first = message(
             "`cast_` copies the numbers of {tensor} as {dtype} to a new storage {storage}, {size}, at version "
@@ -159,6 +159,11 @@ def say_moved(done: FinishedStep, fact: Moved) -> Text:
         storage=where,
     )
     return fitting(first, left)
+
+
+def describe_left(done: FinishedStep, fact: Moved) -> Text:
+    """Describe the storage from which a tensor moved."""
+    return describe_freed_storage(fact.left) if fact.left.freed else describe_kept(done, fact.left)
 
 
 def brief_moved(done: FinishedStep, fact: Moved) -> Text:

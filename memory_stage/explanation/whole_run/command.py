@@ -47,6 +47,7 @@ also draw the memory of the steps around the first fault, as an HTML file. The p
 to these steps, with its output hidden: do not use this option for a program that must not run twice
 """
 _STEPS = "let --stage draw statements FROM to TO of the run, counted as they run, whether or not there is a fault"
+_LANGUAGE = "write the explanation in this language; without it, in that of MEMORY_STAGE_LANGUAGE or in English"
 _LINE = "let --stage draw the run from the first time that this line runs; with --steps, open the stage there"
 _ITERATION = "let --stage draw this iteration of the innermost loop around --line, counted from 1 over the whole run"
 
@@ -109,7 +110,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--all", action="store_true", help="also list the lines that write in place without a fault")
     parser.add_argument("--eager", action="store_true", help="run functions given to torch.compile uncompiled")
     parser.add_argument("--json", metavar="FILE", help="also write the faults as JSON, for tools")
-    parser.add_argument("--language", choices=codes(), help="of the explanation; by default English")
+    parser.add_argument("--language", choices=codes(), help=_LANGUAGE)
     parser.add_argument("--stage", metavar="FILE", help=_STAGE)
     parser.add_argument("--steps", metavar="FROM:TO", type=parsed_part, help=_STEPS)
     parser.add_argument("--line", metavar="N", type=parsed_number, help=_LINE)

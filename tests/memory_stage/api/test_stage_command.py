@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from memory_stage.__main__ import main
+from memory_stage.explanation.whole_run import command
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -213,3 +214,9 @@ def test_a_process_of_a_distributed_run_writes_a_page_named_after_its_rank(folde
     assert main(["--iteration", "61", "--output", "part.html", "program.py"]) == 0
     assert [page.name for page in folder.glob("*.html")] == ["part.rank1.html"]
     assert capsys.readouterr().err == "part.rank1.html: 2 steps\n"
+
+
+def test_the_help_of_each_option_of_explain_begins_with_a_verb():
+    options = [each for each in command._options()._actions if each.option_strings]
+    verbs = {str(each.help).removeprefix("also ").split()[0] for each in options}
+    assert verbs <= {"show", "list", "run", "write", "draw", "let"}, verbs

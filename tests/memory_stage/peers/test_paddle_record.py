@@ -285,3 +285,9 @@ def test_paddle_is_recorded_from_version_2_6_on(version, is_recorded, monkeypatc
         return
     with pytest.raises(NotRecordable, match=r"Tensors of Paddle 2\.5\.2 are not recorded\."):
         engine()
+
+
+def test_a_graph_that_was_freed_is_the_reason_of_the_error_of_a_second_backward():
+    shown = stage.record(f"import paddle\n{LEAF}c = b.exp()\n" + 2 * "c.sum().backward()\n")
+    said = shown.data["variants"][0]["steps"][-1]["say"]
+    assert said == "An earlier backward freed tensors that this one needs, so it raises."

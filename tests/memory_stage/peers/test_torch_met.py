@@ -169,3 +169,30 @@ def test_a_write_through_detach_is_unrecorded_for_a_result_but_not_for_a_leaf(tm
     assert "unrecorded" not in explained("p = nn.Parameter(torch.ones(2))\np.detach().mul_(2)", tmp_path)
     reported = explained("p = torch.ones(2, requires_grad=True) * 1\np.detach().mul_(2)", tmp_path)
     assert "1 unrecorded" in reported
+
+
+#: For each statement after the common lines, the end of its sentence.
+MOVED = {
+    "x.data = torch.zeros(2).add_(1)": "then `data` moves `x` to storage 6. Storage 5 is freed: 8 bytes.",
+    "s[0].weight.data = torch.ones(2, 2)": "`ones` allocates storage 6, 16 bytes; "
+    "then `data` moves `s[0].weight` to storage 6. Storage 1 is freed: 16 bytes.",
+    "s[0].weight = nn.Parameter(torch.zeros(2, 2))": "for a tensor of shape [2, 2]. `s[0].weight` names a new tensor "
+    "on storage 6. Storage 1 is freed: 16 bytes.",
+    "s.double()": "4 new storages, 96 bytes. 4 storages are freed: 48 bytes.",
+    "": "Line 4 runs 8 operations: 4 new storages, 48 bytes and 4 writes.",
+}
+
+
+@pytest.mark.parametrize("statement", MOVED)
+def test_a_sentence_says_where_a_tensor_moved_or_which_name_is_new(statement):
+    lines = f"s = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))\nx = torch.ones(2)\n{statement}\n"
+    said, _ = sentences_and_end(lines if statement else lines.replace("s =", "\ns =").partition("x =")[0])
+    assert said[-1].endswith(MOVED[statement]), said[-1]
+
+
+def test_the_sentence_about_a_freed_graph_names_the_operation_that_saved_its_tensors():
+    shown = stage.record(
+        "import torch\nw = torch.ones(2, requires_grad=True)\na = w.exp()\n" + 2 * "a.sum().backward()\n"
+    )
+    said = [step["say"] for step in shown.data["variants"][0]["steps"]]
+    assert said[-1] == "An earlier backward freed the tensors that `exp` (line 3) saved, so this one raises."

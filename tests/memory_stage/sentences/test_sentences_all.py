@@ -32,6 +32,7 @@ OF_FRAMEWORKS = {
     "backward: {} receives {} itself, writes {} into it and returns nothing, so `backward` continues with these "
     "numbers.",
     "backward: {} receives {} and sends nothing on, because its result does not depend on an earlier value.",
+    "refusals: An earlier backward freed tensors that this one needs, so it raises.",
     "refusals: {}, one of several views that one call returned",
     "results: {} makes a tensor that reads the bytes of storage {} as {}, {} cells for each number: no "
     "number is copied.",
