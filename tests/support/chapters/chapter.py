@@ -48,7 +48,7 @@ def appendices() -> list[str]:
 
 
 def guides() -> list[str]:
-    """Return the names of the other pages, which begin with a small letter."""
+    """Return the names of the pages that are neither chapters nor appendices; they begin with a small letter."""
     return [name for name in _names() if name[0].islower()]
 
 

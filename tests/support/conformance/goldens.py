@@ -52,7 +52,7 @@ class Case:
 
     @property
     def ran(self) -> bool:
-        """True if the framework has the operation and survived the case."""
+        """True if the framework has the operation and did not crash in the case."""
         return not (self.recorded.get("missing") or self.recorded.get("crash"))
 
     @property

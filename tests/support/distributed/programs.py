@@ -238,7 +238,7 @@ def training_on_four(comm):
 
 @ranks(2)
 def shares_of_several_sizes(comm):
-    """Compare SyncBatchNorm on five pictures on rank 0 and three on rank 1 with one batch of eight."""
+    """Compare SyncBatchNorm, with five pictures on rank 0 and three on rank 1, with BatchNorm on all eight."""
     pictures = np.random.default_rng(0).normal(size=(8, 3, 2, 2))
     slopes = np.random.default_rng(1).normal(size=(8, 3, 2, 2))
     mine = slice(0, 5) if comm.rank == 0 else slice(5, 8)

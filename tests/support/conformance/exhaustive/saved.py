@@ -144,7 +144,7 @@ class Saved:
 
 
 class Refused(RuntimeError, ValueError):
-    """Raised if the engine must raise, for one of the ``reasons``. Nothing was written."""
+    """Raised if the engine must raise an error, for one of the ``reasons``. Nothing was written."""
 
     def __init__(self, reasons: list[Reason | Saved]) -> None:
         super().__init__(str(reasons[0]))

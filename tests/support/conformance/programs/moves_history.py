@@ -20,7 +20,7 @@ class Histories:
     # ---- leaves ------------------------------------------------------------------------------------------------------
 
     def load_leaf(self) -> str | None:
-        """Write a leaf with set_value, as a program does that loads weights."""
+        """Write a leaf with set_value, as a program that loads weights does."""
         x = self.pick(self.floats(lambda t: t.group.leaf is t))
         if x is None:
             return None

@@ -171,7 +171,9 @@ class World:
     # ---- operations --------------------------------------------------------------------------------------------------
 
     def dual(self, operand, dtype=None) -> Dual:
-        """Return the numbers of an operand, rounded to ``dtype``, in the dtype in which operations on it compute."""
+        """Return the numbers of an operand, rounded to ``dtype`` and then converted to the dtype in which operations
+        compute.
+        """
         if isinstance(operand, CellTensor):
             x = c.read(operand.storage, operand.group, operand.cells)
             x = x if self.wants(operand) else constant(x.v)

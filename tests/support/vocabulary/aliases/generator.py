@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SEED = "aliases"
-#: How many programs keep no gradient in a variable, and how many do.
+#: How many programs keep no gradient in a variable, and how many programs keep one.
 PLAIN, KEEPING = 4_000, 1_000
 COUNT = PLAIN + KEEPING
 

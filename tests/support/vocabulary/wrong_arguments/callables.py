@@ -173,7 +173,7 @@ def entries(package: str, values: Values) -> list[Entry]:
 
 
 def _builtin_bases(function: Any) -> list[str]:
-    """Return the names of Python's built-in classes from which a class inherits; it may have their constructor."""
+    """Return the names of Python's built-in classes from which a class inherits, perhaps with the constructor."""
     return [each.__name__ for each in getattr(function, "__mro__", ()) if each.__module__ == "builtins"]
 
 
@@ -432,7 +432,7 @@ def _paddle_instances(mt: Any, values: Values, add: Callable[..., None]) -> None
 
 
 def _sequential(schedulers: Any, optimizer: Any) -> Any:
-    """Return a schedule of two others."""
+    """Return a schedule that consists of two others."""
     return schedulers.SequentialLR(optimizer, [schedulers.StepLR(optimizer, 2), schedulers.StepLR(optimizer, 3)], [2])
 
 

@@ -1,4 +1,4 @@
-"""Decide if an error was raised by a check of the package, or escaped from code inside it."""
+"""Decide whether an error was raised by a check of the package, or escaped from code inside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A walk: random calls with wrong arguments, which a seed determines, and the faults of their errors."""
+"""A walk: random calls with wrong arguments, determined by a seed, and the faults of their errors."""
 
 from __future__ import annotations
 
