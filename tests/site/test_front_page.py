@@ -9,7 +9,7 @@ from tests.support.site.measures import SHIFT
 from tests.support.waiting import box_of, drawn
 
 WINDOWS = [(1440, 900), (1280, 720), (390, 844)]
-# The rectangles of the parts that a reader has to see before scrolling, by the name of the part.
+# Maps the name of each part that a reader has to see before scrolling to the rectangle of the part.
 OPENING = """() => {
     const { shadowRoot } = document.querySelector('memory-stage');
     const parts = {

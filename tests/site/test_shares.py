@@ -8,8 +8,8 @@ from tests.support.chapters.chapter import in_order
 from tests.support.site.measures import SHARES
 from tests.support.waiting import wait_for_script
 
-LEAST_SHARE = 0.5  # of a stage's area
-LEAST_CELL = 44  # px, of a cell's height
+LEAST_SHARE = 0.5  # the smallest share of a stage's area
+LEAST_CELL = 44  # the smallest height of a cell, in px
 MOST_CONTROLS = 4
 #: Chapters whose first stages are small programs.
 CHAPTERS = [name for name in in_order() if name[:2] <= "10"]

@@ -36,7 +36,7 @@ def gradient(found: dict[str, Any]) -> np.ndarray:
 
 
 def slope(program: str) -> np.ndarray:
-    """Return the gradient of ``loss`` for the start values of the leaf, by central differences."""
+    """Return the gradient of ``loss`` at the start values of the leaf, computed by central differences."""
     step, found = 1e-2, []
     for cell in range(len(START)):
         ends = []

@@ -1,4 +1,4 @@
-"""Test PyTorch programs on a GPU, if there is one, and that recording never initializes CUDA."""
+"""Test recordings of PyTorch programs on a GPU (if there is one), and test that recording never initializes CUDA."""
 
 from __future__ import annotations
 

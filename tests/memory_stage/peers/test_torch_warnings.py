@@ -1,4 +1,4 @@
-"""Test that PyTorch warns at the same lines of a program, and as often, with and without a recorder."""
+"""Test that PyTorch warns at the same lines of a program, and equally often, with and without a recorder."""
 
 from __future__ import annotations
 

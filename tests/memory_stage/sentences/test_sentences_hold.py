@@ -320,7 +320,7 @@ def test_the_work_of_recording_a_recursion_is_proportional_to_its_depth(body: st
 
 @pytest.fixture
 def notebook_on_a_gpu():
-    """Switch to a simulated GPU, and return a list with a tensor of the notebook there, which no stage shows."""
+    """Switch to a simulated GPU, and return a list with a tensor of the notebook on it, which no stage shows."""
     mt.set_device("gpu:sim", capacity="64 MiB")
     yield [mt.ones([100_000])]
     mt.set_device("cpu")
