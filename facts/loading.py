@@ -94,7 +94,9 @@ def answers(torch) -> dict:
 
 
 def epochs(torch, **loading) -> list:
-    """Load two ones with `Halving` for three epochs. Return all samples, and then the numbers of the data set."""
+    """Load the numbers 1 and 1 with `Halving` for three epochs. Return all samples, and then the numbers of the data
+    set.
+    """
     data = Halving(torch.ones(2))
     loader = torch.utils.data.DataLoader(data, 2, **loading)
     return [*(batch.tolist() for _ in range(3) for batch in loader), data.numbers.tolist()]
