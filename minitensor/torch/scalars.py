@@ -21,6 +21,8 @@ _IN_FLOAT32 = frozenset(("multiply", "divide", "floor_divide", "trunc_divide", "
 _REFUSING = frozenset(("pow", "lerp"))
 #: Operations on integers that have floats as results.
 _OF_FLOATS = frozenset(("divide", "copysign", "xlogy"))
+#: The types of integers.
+_WHOLE: Any = (int, *NUMPY_INTEGERS)
 #: The largest float16 number. Every other floating-point dtype can hold it, too.
 _LARGEST_HALF = 65504
 
@@ -48,7 +50,7 @@ def integer_beside(op: str, value: Any, dtype: np.dtype) -> Any:
         OverflowError: if the integer needs more than 64 bits.
         RuntimeError: if the dtype cannot hold it, and ``op`` is "pow" or "where".
     """
-    if dtype not in INTEGERS or not isinstance(value, (int, *NUMPY_INTEGERS)):
+    if dtype not in INTEGERS or not isinstance(value, _WHOLE):
         return value
     bounds, name = np.iinfo(dtype), op.removesuffix("_")
     if bounds.min <= value <= bounds.max:

@@ -1,8 +1,9 @@
-"""The context of a user-defined operation (a *layer*): in it, forward saves tensors for backward and announces writes.
+"""The context of a user-defined operation (a *layer*): its forward uses it to save tensors and to announce writes.
 
-While forward runs, a :class:`LayerCall` refers to the inputs. A guard node saves the inputs that require a gradient, so
-every write that overwrites bytes of such an input changes an entry of the guard. After forward, only the node of
-the call refers to the context, and the context refers to no tensor and to no node, so there is no reference cycle.
+While forward runs, a :class:`LayerCall` refers to the inputs. A guard node saves the inputs that require a gradient. A
+write to such an input replaces its entry in the guard, as for all saved tensors, so the call finds writes that forward
+did not announce. After forward, only the node of the call refers to the context, and the context refers to no tensor
+and to no node, so there is no reference cycle.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class LayerCall:
         if late and not self.late_announcements:
             raise RuntimeError(
                 f"{self.name}: mark_dirty came after {written_by(x)} had written input {k}. Announce a write before "
-                f"it happens: it can be refused only while nothing is lost."
+                f"it happens: afterwards, the old values are lost, and the write can no longer be refused."
             )
         if self.recording and x._array.dtype in FLOATS:
             check_target(x, self.name)
@@ -135,7 +136,9 @@ class LayerCall:
 
     def _save_copy(self, i: int, x: Tensor) -> None:
         """Replace saved tensor ``i`` by a copy of ``x``, which forward is about to write."""
-        if self.recording and modes.policy != "copy_on_write":  # under that policy, the write preserves the bytes
+        if (
+            self.recording and modes.policy != "copy_on_write"
+        ):  # under copy_on_write, the write itself copies saved bytes
             entries = list(self.node.saved)
             entries[i] = own_input(self.name, x)
             self.node.saved = tuple(entries)
@@ -266,7 +269,8 @@ class PyLayerContext:
             call.mark_dirty(x)
 
     def mark_not_inplace(self, *tensors: Tensor) -> None:
-        """Do nothing. In Paddle, this declares that a returned input was not written; minitensor copies that input.
+        """Do nothing. In Paddle, this declares that a returned input was not written. minitensor needs no declaration,
+        because it always returns a copy of such an input.
 
         Raises:
             RuntimeError: outside forward.
@@ -325,8 +329,8 @@ class PyLayerContext:
             )
         x = revived(node, f"saved tensor {i}", saved, self._history(node, source) if self._recorded else None)
         if type(x._array) is np.ndarray:
-            # Views of the tensor must be read-only, too. If an array overlaps itself, `unlock` makes its
-            # views writeable, but it cannot do so if `restrided` returned the array.
+            # Views of the tensor must be read-only, too. `unlock` can make views of an array that overlaps itself
+            # writeable, but not views of the array that `restrided` returns.
             array = x._array
             x._array = restrided(array, array.shape, array.strides) if overlaps_itself(array) else array.view()
             x._array.flags.writeable = False

@@ -138,7 +138,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__":
-            raise TypeError(f"numpy's {ufunc.__name__}.{method} does not work on device arrays; use the function")
+            raise TypeError(f"numpy's {ufunc.__name__}.{method} does not work on device arrays")
         gpu = self.gpu
         hosts: list[Any] = []
         for each in inputs:
@@ -343,7 +343,7 @@ class SimulatedGpu:
         _scatter(np.add, "if", array, index, values)
 
     def raise_at(self, array: DeviceArray, index: Any, values: Any) -> None:
-        """Set ``array[index]`` to the maximum of itself and ``values``. CuPy's function is right for integers only."""
+        """Set ``array[index]`` to the maximum of itself and ``values``; only for integers, as CuPy's function."""
         _scatter(np.maximum, "i", array, index, values)
 
     def special(self, name: str) -> Callable[..., Any] | None:
@@ -364,7 +364,7 @@ class SimulatedGpu:
         return self.allocator
 
     def counted(self, array: DeviceArray) -> int:
-        """Return the bytes by which the memory of ``array`` raised ``allocated``: the size of its block."""
+        """Return the size of the block of ``array``: its bytes in the counter ``allocated``."""
         owner = owner_of(array)
         return owner._block.size if owner._block is not None else 0
 

@@ -60,32 +60,24 @@ def _reflected(name: str) -> Any:
     return FUNCTIONS.function(swapped, f"reflected_{name}")
 
 
-def comparison_method(
-    kind: type[Tensor], name: str, function: Callable[..., Any], ufunc: Callable[..., Any], operands: tuple[type, ...]
-) -> Callable[..., Any]:
-    """Return the method of ``kind`` for a comparison operator.
+def _comparison(name: str) -> Callable[..., Any]:
+    """Return the method for a comparison operator.
 
-    If the other operand is a number, which may lie outside the range of the tensor's dtype, the method calls ``ufunc``.
-    If that operand has one of the types ``operands``, the method calls ``function``. For all other types, the method
-    returns NotImplemented.
+    A number may lie outside the range of the tensor's dtype, so the row's function compares with the number itself.
     """
+    function, forward = FUNCTIONS[name], ROWS[name].forward
 
     def compare(x: Tensor, y: Any) -> Any:
         if isinstance(y, NUMBERS):
             if isinstance(y, int) and not -LARGEST <= y < LARGEST:
                 y = math.inf if y > 0 else -math.inf  # too large for numpy; infinity compares in the same way
             if x._array.dtype in HALVES:  # numpy may compare with the unrounded number
-                y = converted(np.asarray(y, np.float64), x._array.dtype)[()]  # a scalar has no device
-            result = ufunc(x._array, y)
-            return kind._made(as_array(result), name, (x,))
+                y = converted(np.asarray(y, np.float64), x._array.dtype)[()]  # a scalar works beside any device's array
+            return Tensor._made(as_array(forward(x._array, y)), name, (x,))
         # After NotImplemented, Python tries the method of the other operand; if that fails, == and != compare identity.
-        return function(x, y) if isinstance(y, operands) else NotImplemented
+        return function(x, y) if isinstance(y, (Tensor, np.ndarray, list, tuple)) else NotImplemented
 
     return compare
-
-
-def _comparison(name: str) -> Callable[..., Any]:
-    return comparison_method(Tensor, name, FUNCTIONS[name], ROWS[name].forward, (Tensor, np.ndarray, list, tuple))
 
 
 _OPERATORS = {

@@ -20,7 +20,7 @@ op("lgamma", kernels.lgamma, "x", "Logarithm of the absolute value of the gamma 
 op("digamma", kernels.digamma, "x", "Slope of the logarithm of the gamma function (NIST DLMF 5.2).", floats=True,
    x="g * polygamma(x, 1)")  # fmt: skip
 op("polygamma", kernels.polygamma, "x", "The n-th derivative of digamma (NIST DLMF 5.15).", arguments=("n",),
-   floats=True, prepare=kernels.polygamma_arguments, refuses=("ValueError: for n that is not an integer, 0 or above.",),
+   floats=True, prepare=kernels.polygamma_arguments, refuses=("ValueError: for n that is negative or not an integer.",),
    x="g * polygamma(x, n + 1)")  # fmt: skip
 op("multigammaln", kernels.multigammaln, "x",
    "Logarithm of the gamma function of p dimensions, for x > (p - 1) / 2 (NIST DLMF 35.3).", arguments=("p",),

@@ -1,4 +1,4 @@
-"""``gradcheck`` and ``gradgradcheck``: compare gradients with finite differences. The engine computes both."""
+"""``gradcheck`` and ``gradgradcheck``: compare gradients with finite differences, by the engine's ``gradcheck``."""
 
 from __future__ import annotations
 
