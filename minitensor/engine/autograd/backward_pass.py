@@ -119,6 +119,8 @@ def _propagate(
     while ready:
         _, g, node = ready.pop()
         del pending[node]
+        if g is None:  # a leaf for which custom functions returned no gradient
+            continue
         if node.hooks is not None:
             g = propagation.run_hooks(node, g)
         events = None if watch.listener is None else propagation.observe(node, g)
@@ -152,7 +154,7 @@ def _propagate(
             if more is g and not kept and state[1] is None and g.shape == parent.shape:
                 state[1] = g
                 kept = True
-            else:
+            elif more is not None:
                 state[1] = add_gradient(state[1], more, parent, g)
             state[0] = left = state[0] - 1
             if left == 0:
@@ -354,7 +356,7 @@ class NodeEvents:
     def sends(self, passed: Sequence[Any]) -> None:
         """Copy ``passed``, the gradients that the rules returned, before the pass adds them to others."""
         for parent, g in zip(self._node.inputs, passed, strict=True):
-            if parent is not None:
+            if parent is not None and g is not None:
                 g = g.on_the_host() if type(g) is PartGradient else host_array(as_array(g)).copy()
                 self._sent.append((parent, summed_to(g, parent.shape)))
 

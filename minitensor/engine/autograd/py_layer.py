@@ -17,7 +17,7 @@ import numpy as np
 from minitensor.engine.autograd.context import LayerCall, PyLayerContext
 from minitensor.engine.autograd.outputs import ALL, Output, OutputPart, output_operation
 from minitensor.engine.core.errors import freed
-from minitensor.engine.core.history import Node, Operation, new_leaf, new_node, set_node
+from minitensor.engine.core.history import Leaf, Node, Operation, new_leaf, new_node, set_node
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import made_on
 from minitensor.engine.device.arrays import gpu_of
@@ -297,6 +297,9 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
 def run_backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
     """Run the layer's backward without recording it; return a gradient per input, None if the input requires none.
 
+    If backward returns None for an input, a leaf gets no gradient. Other inputs get zeros, so that the nodes before
+    them run.
+
     The pass and the layer share no memory: gradients are copied.
     """
     ctx = _context(node)
@@ -316,7 +319,7 @@ def run_backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
         if x is not None:
             passed.append(x._array.copy())
         else:
-            passed.append(None if parent is None else _zeros(gpu, shape, dtype)._array)
+            passed.append(None if parent is None or type(parent) is Leaf else _zeros(gpu, shape, dtype)._array)
     return passed
 
 
@@ -325,7 +328,7 @@ def _zeros(gpu: Any, shape: tuple[int, ...], dtype: np.dtype) -> Tensor:
 
 
 def run_on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
-    """Run the layer's backward and record it; return a gradient per input, None if the input requires none.
+    """Run the layer's backward and record it; return a gradient per input as :func:`run_backward` does.
 
     Raises:
         RuntimeError: if a gradient other than 0 was computed without any recorded operation.
@@ -348,7 +351,7 @@ def run_on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
     answers = _run(ctx, node, grads, recorded=True)
     passed: list[Tensor | None] = []
     for k, (x, parent, (shape, dtype, gpu)) in enumerate(zip(answers, node.inputs, ctx._inputs, strict=True)):
-        if parent is None:
+        if parent is None or (x is None and type(parent) is Leaf):
             passed.append(None)
         elif x is None:
             passed.append(_zeros(gpu, shape, dtype))

@@ -150,6 +150,15 @@ def backward_of_one(
 backward_of_one.__name__ = backward_of_one.__qualname__ = "backward"
 
 
+def _need_use(used: list[bool], allow_unused: bool) -> None:
+    """Raise RuntimeError if an input of :func:`grad` has no gradient."""
+    if not allow_unused and False in used:
+        raise RuntimeError(
+            f"The differentiated Tensor at index {used.index(False)} appears to not have been used in the graph. Set "
+            f"allow_unused=True if this is the desired behavior."
+        )
+
+
 def grad(
     outputs: Any,
     inputs: Any,
@@ -201,14 +210,10 @@ def grad(
     ends = engine.nodes_of(no_grad_vars)
     reached = pending_counts((node for node, _ in starts), ends)
     allow_unused = materialize_grads if allow_unused is None else allow_unused
-    for i, x in enumerate(wanted):
-        if not allow_unused and x._current() not in reached:
-            raise RuntimeError(
-                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
-                f"allow_unused=True if this is the desired behavior."
-            )
+    _need_use([x._current() in reached for x in wanted], allow_unused)
     with pytorch_errors(), set_grad_enabled(create_graph):
         found = engine.gradients_of(many, wanted, gradients, retain_graph, create_graph, True, ends)
+    _need_use([g is not None for g in found], allow_unused)  # a custom function may return None
     results = [None if g is None else as_torch(g) for g in found]
     if materialize_grads:
         results = [zeros_like(x) if g is None else g for x, g in zip(wanted, results, strict=True)]

@@ -11,6 +11,7 @@ import pytest
 
 import minitensor as mt
 from minitensor.autograd import PyLayer, PyLayerContext
+from minitensor.engine import events
 from minitensor.engine.autograd.gradcheck import gradcheck
 from tests.support.engine.collector import cycles
 from tests.support.engine.differences import leaf
@@ -426,11 +427,43 @@ def test_a_value_overwritten_in_place_with_a_constant_has_gradient_0():
     assert w.grad.tolist() == [8, 8]
 
 
-def test_a_backward_that_returns_none_gives_its_input_the_gradient_0():
+def test_a_leaf_gets_no_gradient_if_backward_returns_none_for_it():
     w, v = leaf([1.0]), leaf([2.0])
     y = layer(lambda ctx, a, b: a * 1, lambda ctx, g: (g, None)).apply(w, v)
-    assert [g.tolist() for g in mt.grad(y, [w, v], retain_graph=True)] == [[1], [0]]
-    assert [g.tolist() for g in mt.grad(y, [w, v], create_graph=True)] == [[1], [0]]
+    for options in ({"retain_graph": True}, {"create_graph": True}):
+        found, missing = mt.grad(y, [w, v], **options)  # the results are those of Paddle 3.3
+        assert found.tolist() == [1] and missing is None
+    y.backward()
+    assert w.grad.tolist() == [1] and v.grad is None
+    v.grad = mt.to_tensor([7.0], v.dtype)
+    layer(lambda ctx, a: a * 1, lambda ctx, g: None).apply(v).backward()
+    assert v.grad.tolist() == [7] and v.grad.inplace_version == 0
+
+
+def test_a_leaf_with_another_use_gets_only_the_gradient_of_that_use():
+    lost = layer(lambda ctx, a: a * 2, lambda ctx, g: None)
+    for build in (lambda w: lost.apply(w) + w * 3, lambda w: w * 3 + lost.apply(w)):
+        w = leaf([1.0])
+        build(w).backward()
+        assert w.grad.tolist() == [3]
+
+
+def test_an_input_that_is_no_leaf_gets_zeros_if_backward_returns_none_for_it():
+    seen = []
+    before = layer(lambda ctx, a: a * 3, lambda ctx, g: seen.append(g.tolist()) or g * 3)
+    w = leaf([1.0])
+    layer(lambda ctx, a: a * 2, lambda ctx, g: None).apply(before.apply(w)).backward()
+    assert seen == [[0]] and w.grad.tolist() == [0]
+
+
+def test_the_events_of_a_backward_that_returns_none_leave_out_the_leaf():
+    w, v = leaf([1.0]), leaf([2.0])
+    y = layer(lambda ctx, a, b: a * 1, lambda ctx, g: (g, None)).apply(w, v)
+    visited: list[events.NodeVisited] = []
+    with events.listening(lambda event: visited.append(event) if isinstance(event, events.NodeVisited) else None):
+        y.backward()
+    assert [event.node for event in visited] == [y._node, w._node]
+    assert [node for node, _ in visited[0].sent] == [w._node]
 
 
 # ---------- memory of outputs ----------

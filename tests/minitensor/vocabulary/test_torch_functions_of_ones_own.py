@@ -332,3 +332,28 @@ def test_mark_dirty_may_be_called_before_or_after_the_write_of_an_empty_tensor(s
     assert Twice.apply(x) is x
     x.sum().backward()
     assert torch.equal(w.grad, torch.full(shape, 2.0))
+
+
+class _Lost(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return None
+
+
+def test_a_leaf_gets_no_gradient_if_backward_returns_none_for_it():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = torch.optim.SGD([x], lr=0.1, weight_decay=0.1)
+    _Lost.apply(x).sum().backward()
+    optimizer.step()
+    assert x.grad is None and x.tolist() == [1, 2]
+    with pytest.raises(RuntimeError, match="at index 0 appears to not have been used in the graph"):
+        torch.autograd.grad(_Lost.apply(x).sum(), x)
+    assert torch.autograd.grad(_Lost.apply(x).sum(), x, allow_unused=True) == (None,)
+    found = torch.autograd.grad(_Lost.apply(x).sum(), x, materialize_grads=True, create_graph=True)
+    assert found[0].tolist() == [0, 0]
+    (_Lost.apply(x) + x * 3).sum().backward()
+    assert x.grad.tolist() == [3, 3]
