@@ -124,7 +124,7 @@ def complete(given: str) -> str:
 
 
 def modules(given: str) -> str:
-    """Import every module of our packages; return the names of all modules, and the error of each module that failed."""
+    """Import every module of our packages; return their names, and the error of each module that failed."""
     found, lacking = [], {}
     for package in PACKAGES:
         for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):

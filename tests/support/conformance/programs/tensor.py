@@ -70,7 +70,7 @@ class CellTensor(Views, Elements):
         return self.cells.flags.c_contiguous
 
     def rearrange(self, strides: list[int]) -> bool:
-        """Change the strides of the memory. Return False if the new strides give elements a common cell."""
+        """Change the strides of the memory. Return False unless each cell then has exactly one element."""
         storage, old = self.storage, self.cells
         if sum((n - 1) * s for n, s in zip(old.shape, strides, strict=True)) != storage.values.size - 1:
             return False
