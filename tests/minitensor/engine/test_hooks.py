@@ -161,7 +161,7 @@ def test_a_hook_with_a_wrong_result_raises_an_error(wrong):
     assert w.grad is None
 
 
-def test_register_hook_needs_a_tensor_that_requires_a_gradient_and_a_function():
+def test_register_hook_needs_a_function_and_a_tensor_that_requires_a_gradient():
     with pytest.raises(RuntimeError, match="requires no gradient"):
         mt.ones([2]).register_hook(print)
     with pytest.raises(TypeError, match=r"function.*str"):

@@ -189,7 +189,7 @@ def test_a_tensor_of_a_list_that_requires_grad_is_refused(join):
     assert out.shape == (0,)
 
 
-def test_out_of_clamp_abs_and_lerp_needs_the_dtype_of_the_result_if_it_does_in_pytorch():
+def test_the_argument_out_of_clamp_abs_and_lerp_needs_the_dtype_of_the_result_if_it_does_in_pytorch():
     out = torch.empty(2, 2, dtype=torch.float64)
     for call in (
         lambda: torch.clamp(X, 0.2, out=out),
