@@ -22,7 +22,7 @@ def links():
     return importlib.import_module("book_pages.links")
 
 
-def test_a_page_can_be_opened_in_binder_and_colab_and_edited(links):
+def test_a_page_can_be_edited_and_opened_in_binder_and_colab(links):
     source = "chapters/04_aliases.md"
     made = links.repository_links("https://github.com/someone/in-place/", "main", source[:-3], source)
     by_text = {link.text: urlsplit(link.address) for link in made}

@@ -64,7 +64,7 @@ def test_a_program_run_in_the_page_is_recorded_as_in_the_book(on_page, name):
 
 
 @pytest.mark.parametrize("name", [THREE, ALIASES, CONFUSIONS])
-def test_an_edited_program_is_shown_and_reset_restores_the_books(on_page, name):
+def test_an_edited_program_is_shown_and_reset_restores_the_program_of_the_book(on_page, name):
     _, stages = on_page(name)
     stage = stages[0]
     stage.edit()
@@ -121,7 +121,7 @@ def test_each_variant_of_a_comparison_can_be_edited(on_page):
     stage.press("Close")
 
 
-def test_on_a_touch_screen_targets_are_large_text_does_not_zoom_and_long_lines_scroll(browser, site):
+def test_on_a_touch_screen_targets_are_large_and_text_does_not_zoom_and_long_lines_scroll(browser, site):
     with browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True) as context:
         page = context.new_page()
         page.goto(f"{site}{ALIASES}.html")

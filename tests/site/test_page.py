@@ -103,7 +103,7 @@ def test_a_page_uses_the_books_fonts(site, visit):
     assert any("BookSans-Regular" in request.url for request in seen.finished)
 
 
-def test_previous_and_next_name_the_question_that_they_answer(site, visit):
+def test_the_links_to_the_previous_and_to_the_next_page_are_the_questions_that_the_pages_answer(site, visit):
     page = visit(f"{site}chapters/fifteen_confusions.html").page
     leads = page.get_by_role("navigation", name="Previous and next page").get_by_role("link")
     assert [text.endswith("?") for text in leads.all_text_contents()] == [True, True]

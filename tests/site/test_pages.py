@@ -71,7 +71,7 @@ def theme(seen: Visit) -> str:
 
 
 @pytest.mark.parametrize("opened", [*PAGES, "404"], indirect=True)
-def test_a_page_requests_no_other_host_violates_no_policy_and_reports_no_error(opened):
+def test_a_page_requests_no_other_host_and_violates_no_policy_and_reports_no_error(opened):
     opened.read_through()
     assert opened.refused == []
     assert (opened.foreign, opened.failed, opened.complaints) == ([], [], [])

@@ -85,7 +85,7 @@ def test_the_bank_has_every_prediction_of_every_chapter(chapters, predictions):
     assert len(predictions) > 3 * 10
 
 
-def test_every_prediction_has_two_different_options_or_more_and_one_is_right(predictions):
+def test_every_prediction_has_at_least_two_different_options_of_which_one_is_right(predictions):
     for each in predictions:
         options = [words(option.text) for option in each.options]
         assert len(set(options)) == len(options) >= 2, each.name

@@ -300,7 +300,7 @@ def test_english_words_in_data_attributes_and_drawings_are_found(markup, left):
 
 
 @pytest.mark.parametrize("page", TRANSLATED)
-def test_a_page_has_no_errors_is_accessible_in_light_and_dark_and_fits_a_phone(visit, site, page):
+def test_a_page_has_no_errors_and_is_accessible_in_light_and_dark_and_fits_a_phone(visit, site, page):
     seen = visit(f"{site}{page}.html")
     seen.read_through()
     assert seen.undisturbed

@@ -13,7 +13,7 @@ pytest.importorskip("matplotlib")
 
 
 def stack_of(axes):
-    """Map the label of each area of a stacked timeline to the heights of the area, from the bottom area up."""
+    """Map the label of each area of a stacked timeline to its heights. The bottom area comes first."""
     bands = {}
     for patch in axes.patches:
         data = patch.get_data()

@@ -99,7 +99,7 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=folder, env=environment)
 
 
-def test_the_command_prints_the_error_and_a_fix_keeps_the_exit_status_and_writes_a_page(tmp_path):
+def test_the_command_keeps_the_exit_status_and_writes_a_page_and_prints_the_error_with_a_fix(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     plain = command(tmp_path, "program.py")
     watched = command(tmp_path, "-m", "memory_stage", "--explain", "program.py")

@@ -387,7 +387,7 @@ def test_a_part_of_the_run_that_cannot_be_drawn_is_refused_before_the_program_ru
     assert not (tmp_path / "why.html").exists()
 
 
-def test_the_program_runs_no_second_time_for_a_stage_if_there_is_no_fault_or_several_processes(tmp_path):
+def test_the_program_does_not_run_again_for_a_stage_without_a_fault_or_in_several_processes(tmp_path):
     (tmp_path / "program.py").write_text("import torch\nprint(torch.ones(1).add_(1))\n")
     done = command(tmp_path, "-m", "memory_stage", "explain", "--stage", "why.html", "program.py")
     assert done.returncode == 0 and done.stdout == "tensor([2.])\n" and not (tmp_path / "why.html").exists()
