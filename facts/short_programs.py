@@ -80,7 +80,8 @@ OVERLAP = Step("{0}[::2]", ("a",), "b"), Step("{0}[0]", ("a",), "c"), Step("{0}.
 class NoSense(Exception):
     """Raised if a program is not part of the test.
 
-    Shapes do not fit, a write goes through a detached alias, or a tensor is empty or has a number above LARGEST.
+    The reasons: shapes do not fit, a write goes through a detached alias, or a tensor is empty or has a number above
+    LARGEST.
     """
 
 
@@ -187,7 +188,7 @@ def answer(library: Any, program: Sequence[object], shown: str = "") -> dict[str
     """Return the answer of a library: the weighted sum of all numbers and the gradient of `x`, or its refusal.
 
     Args:
-        library: the module torch, paddle, or one with the names of one of them.
+        library: the module torch or paddle, or a module with the same names.
         program: the statements.
         shown: a name whose numbers are returned too; "" for none.
     """

@@ -2,10 +2,10 @@
 
 python facts/small_dimensions.py torch      in an environment that has torch
 
-An answer about strides is the list of strides. A question about results has an operand `x`; its answer has the strides
-of the result of each operation on `x`, except for operations that raise an error. For a comparison, `x`, `y` or
-both require a gradient; the answer for each of these cases says whether `x` requires a gradient afterwards, and has the
-gradients of the leaves after `x.sum().backward()`.
+The answer to a question about strides is a list of strides. A question about results has an operand `x`; its answer has
+the strides of the result of each operation on `x`, except for operations that raise an error. For a comparison, `x`,
+`y` or both require a gradient; the answer for each of these cases says whether `x` requires a gradient afterwards, and
+has the gradients of the leaves after `x.sum().backward()`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ STRIDES = [
     *("L.from_numpy(numpy.zeros((1, 3)))", "L.from_numpy(numpy.zeros((4, 3))[1:2])", "L.tensor([[1.0]])"),
     *("L.zeros(2, 3).unfold(1, 1, 1)", "L.zeros(2, 3).swapaxes(0, 1)[None]"),
 ]
-#: Images in another memory order, and operations on them. Copies keep their strides, and elementwise results may not.
+#: Images in another memory order, and operations on them. Copies keep the strides of an image, and elementwise results
+#: may have other strides.
 STRIDES += [
     program.format(f"L.zeros{shape}.{order}")
     for shape in [

@@ -54,7 +54,7 @@ def without_the_flag_of_positions(vocabulary: str, program: str, answer: Answer)
 KINDS: list[tuple[str, str, Callable[[str, str, Answer], Answer]]] = [
     (
         "names itself",
-        "a dtype and a module say whose they are: minitensor.float32 where Paddle says paddle.float32",
+        "a dtype and a module print the name of their library: minitensor.float32 where Paddle prints paddle.float32",
         named_here,
     ),
     (
@@ -104,7 +104,7 @@ def remaining(vocabulary: str, program: str, recorded: Answer, here: Answer) -> 
 #: Programs that differ on purpose, and the reasons.
 DELIBERATE: dict[str, dict[str, str]] = {
     "torch": {
-        "batch_norm_layer": "a sum is exactly 0, and -6e-08 in PyTorch because of rounding",
+        "batch_norm_layer": "a sum is exactly 0; in PyTorch it is -6e-08 because of rounding",
         "layer_norm": "gradients of 2e-05 differ in the last digits: float32 rounds another order of sums differently",
         "device_agnostic": "without a CUDA device there is a simulated one, so `cuda.is_available()` is true",
         "log_softmax_overwritten": "log_softmax does not save its output, so a write to it loses no saved value",
@@ -116,7 +116,7 @@ DELIBERATE: dict[str, dict[str, str]] = {
     "paddle": {
         "batch_norm_layer": "Paddle warns in each training step of a change made in version 2.0",
         "layer_norm": "gradients of 2e-05 differ in the last digits: float32 rounds another order of sums differently",
-        "dtypes": "int64 with float32 gives float32; Paddle 2.6.2 gives the left one's int64, 3.3.1 refuses",
+        "dtypes": "int64 with float32 gives float32; Paddle 2.6.2 gives int64 (the left dtype), 3.3.1 refuses",
         "backward_twice": "minitensor raises RuntimeError, because SystemError means a broken interpreter",
         "missing_gradients": "backward of a tensor without history raises an error; in Paddle it does nothing",
         "losses": "mse_loss of [3, 1] and [3] is refused; Paddle broadcasts them to nine differences",
