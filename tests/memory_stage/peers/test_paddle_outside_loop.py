@@ -1,4 +1,4 @@
-"""Explain a graph of Paddle that two backward passes need: of a forward pass outside a loop, or of a GAN."""
+"""Explain a graph of Paddle that two backward passes need, if its forward pass is outside a loop or belongs to a GAN."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ for i in range(3):
     opt.step()
 """
 
-#: For each faulty program, the correct one, which the only fix has to give.
+#: Pairs of a faulty program and the correct one, which the only fix has to give.
 FIXED = {
     "a result": ("out = net(x)\n" + LOOP, LOOP.replace(FIRST, "    out = net(x)\n" + FIRST)),
     "features": (
@@ -162,7 +162,7 @@ def test_the_batch_of_a_generator_is_detached_in_the_loss_of_the_discriminator(o
         ("    od.clear", "    fake.retain_grads()\n    od.clear"),
     ],
 )
-def test_the_batch_of_a_generator_is_not_detached_if_the_lines_do_not_show_that_it_is_right(old, new, tmp_path):
+def test_the_batch_of_a_generator_is_not_detached_if_the_lines_do_not_show_that_detaching_is_right(old, new, tmp_path):
     assert old in GAN
     (fault,) = explained(written(tmp_path, GAN.replace(old, new)))[0].faults
     assert fault.kind == "graph freed" and not any(fix.edits for fix in fault.fixes), str(fault.fixes)
