@@ -1,4 +1,4 @@
-"""Explain a graph of Paddle that two backward passes need, if its forward pass is outside a loop or belongs to a GAN."""
+"""Explain a Paddle graph that two backward passes need, if its forward pass is outside a loop or belongs to a GAN."""
 
 from __future__ import annotations
 
