@@ -223,4 +223,17 @@ for _operator, _name in {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}.it
     setattr(Tensor, f"__{_operator}__", TABLE[_name])
 Tensor.__matmul__ = linear_algebra.matmul
 Tensor.__pos__ = lambda x: x
+
+
+def _to_number(kind: type[Any]) -> Callable[[Tensor], Any]:
+    def convert(x: Tensor) -> Any:
+        if x._array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return kind(x._array.item())
+
+    return convert
+
+
+for _kind in (int, float, complex):
+    setattr(Tensor, f"__{_kind.__name__}__", _to_number(_kind))
 Tensor.__hash__ = lambda x: id(x)  # type: ignore[method-assign,assignment]  # a class with a new __eq__ loses its hash

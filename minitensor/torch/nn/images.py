@@ -27,9 +27,9 @@ class Conv2d(_Weighted):
     ``weight`` has the shape [out_channels, in_channels / groups, *kernel_size], ``bias`` [out_channels].
 
     Raises:
-        ValueError: if the channels cannot be divided into ``groups``, if ``padding_mode`` is not "zeros", if a kernel
-            length is below 1, or if the images have another shape.
-        RuntimeError: if a number of channels is negative.
+        ValueError: if the channels cannot be divided into ``groups``, if ``padding_mode`` is not "zeros", or if a
+            kernel length is below 1.
+        RuntimeError: if a number of channels is negative, or on a call, if the images have another shape or dtype.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class LayerNorm(Module):
             the last one only. ``weight`` and ``bias`` have this shape.
 
     Raises:
-        ValueError: if the last dimensions of the input have other lengths.
+        RuntimeError: if the last dimensions of the input have other lengths.
     """
 
     def __init__(
@@ -273,8 +273,8 @@ class MaxPool2d(_Pool2d):
     """The maximum of each window of [images, channels, height, width]: see ``functional.max_pool2d``.
 
     Raises:
-        ValueError: on a call, if the images have another shape, if no window fits into them, or if the padding is more
-            than half of the window.
+        RuntimeError: on a call, if the images have another shape, if no window fits into them, or if the padding is
+            more than half of the window.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -288,8 +288,8 @@ class AvgPool2d(_Pool2d):
     """The mean of each window of [images, channels, height, width]: see ``functional.avg_pool2d``.
 
     Raises:
-        ValueError: on a call, if the images have another shape, if no window fits into them, or if the padding is more
-            than half of the window.
+        RuntimeError: on a call, if the images have another shape, if no window fits into them, or if the padding is
+            more than half of the window.
     """
 
     def __init__(
@@ -311,7 +311,7 @@ class AdaptiveAvgPool2d(Module):
     The input has the shape [images, channels, height, width], the result [images, channels, *output_size].
 
     Raises:
-        ValueError: on a call, if the images have another shape or ``output_size`` is below 1.
+        RuntimeError: on a call, if the images have another shape or ``output_size`` is below 1.
     """
 
     def __init__(self, output_size: Any) -> None:

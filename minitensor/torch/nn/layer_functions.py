@@ -6,18 +6,31 @@ separately, even if PyTorch and Paddle agree.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
-from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.dtypes import FLOATS, INDICES
 from minitensor.engine.layers import activations, attention, convolution, image_patches, normalization, pooling
 from minitensor.engine.layers.convolution import pair
+from minitensor.engine.modes import modes
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import need_tensor
-from minitensor.torch.dtypes import SCALAR_NAMES
+from minitensor.torch.dtypes import C_NAMES, SCALAR_NAMES
 from minitensor.torch.grad_fn import name_grad_fn
 from minitensor.torch.tensor import Tensor, as_result, as_torch
+
+
+@contextmanager
+def _runtime_errors() -> Iterator[None]:
+    """Raise the engine's errors about shapes and settings, which are ValueErrors, as RuntimeErrors."""
+    try:
+        yield
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
 
 
 def _as_images(out: Any, input: Tensor) -> Tensor:
@@ -25,6 +38,7 @@ def _as_images(out: Any, input: Tensor) -> Tensor:
     return result_strides.arrange(as_torch(out), result_strides.images, input)
 
 
+@_runtime_errors()
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -45,12 +59,18 @@ def conv2d(
             group.
 
     Raises:
-        ValueError: if shapes do not fit, or no window fits into an image.
+        RuntimeError: if shapes do not fit, no window fits into an image, or dtypes differ.
     """
+    if modes.casts is None:
+        for name, each in (("weight", weight), ("bias", bias)):
+            if isinstance(each, BaseTensor) and isinstance(input, BaseTensor) and each.dtype != input.dtype:
+                types = [C_NAMES[x.dtype.name] for x in (input, each)]
+                raise RuntimeError(f"Input type ({types[0]}) and {name} type ({types[1]}) should be the same")
     out = convolution.conv2d(input, weight, bias, stride, padding, dilation, groups)
     return name_grad_fn(as_torch(out), "ConvolutionBackward0")
 
 
+@_runtime_errors()
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Tensor:
     """Return the maximum of each window; by default ``stride`` is ``kernel_size``. The result has shape [images,
     channels, rows, columns].
@@ -60,12 +80,13 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
         kernel_size, stride, padding: one integer, or two for height and width.
 
     Raises:
-        ValueError: if no window fits, or the padding is more than half of the kernel.
+        RuntimeError: if no window fits, or the padding is more than half of the kernel.
     """
     out = pooling.max_pool2d(input, kernel_size, stride, padding)
     return name_grad_fn(_as_images(out, input), "MaxPool2DWithIndicesBackward0")
 
 
+@_runtime_errors()
 def avg_pool2d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
 ) -> Tensor:
@@ -78,13 +99,14 @@ def avg_pool2d(
         count_include_pad: True if the padding counts as zeros.
 
     Raises:
-        ValueError: if no window fits, or the padding is more than half of the kernel.
+        RuntimeError: if no window fits, or the padding is more than half of the kernel.
     """
     exclusive = not checks.flag("avg_pool2d()", "count_include_pad", count_include_pad)
     out = pooling.avg_pool2d(input, kernel_size, stride, padding, exclusive)
     return name_grad_fn(_as_images(out, input), "AvgPool2DBackward0")
 
 
+@_runtime_errors()
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Divide each image into ``output_size`` parts, which may overlap and differ in length by 1, and return the mean of
     each part. The result has shape [images, channels, *output_size].
@@ -94,7 +116,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
         output_size: one integer, or two for height and width.
 
     Raises:
-        ValueError: if the images have another shape, or a size is below 1.
+        RuntimeError: if the images have another shape, or a size is below 1.
     """
     return name_grad_fn(
         _as_images(pooling.adaptive_avg_pool2d(input, output_size), input), "AdaptiveAvgPool2DBackward0"
@@ -116,6 +138,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 
 @autocasts
+@_runtime_errors()
 def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:
@@ -126,13 +149,14 @@ def layer_norm(
         weight, bias: a factor and a summand for the result, each of shape ``normalized_shape``.
 
     Raises:
-        ValueError: if the last dimensions of ``input`` have other lengths.
+        RuntimeError: if the last dimensions of ``input`` have other lengths.
     """
     out = normalization.layer_norm(input, normalized_shape, weight, bias, eps)
     return name_grad_fn(result_strides.arrange(as_torch(out), result_strides.contiguous), "NativeLayerNormBackward0")
 
 
 @autocasts
+@_runtime_errors()
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:
@@ -144,7 +168,7 @@ def group_norm(
         weight, bias: shape [channels]: a scale and a shift of each channel.
 
     Raises:
-        ValueError: if the channels cannot be divided into ``num_groups`` groups.
+        RuntimeError: if the channels cannot be divided into ``num_groups`` groups.
     """
     out = normalization.group_norm(input, num_groups, eps, weight, bias)
     return name_grad_fn(_as_images(out, input), "NativeGroupNormBackward0")
@@ -242,9 +266,12 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
         IndexError: if an integer is not the number of a row.
     """
     need_tensor("embedding", input)
+    if input._array.dtype in INDICES and input._array.size and int(input._array.min()) < 0:
+        raise IndexError("index out of range in self\nembedding(): an index is below 0, and rows are counted from 0")
     return name_grad_fn(as_result(attention.embedding(input, weight, padding_idx)), "EmbeddingBackward0")
 
 
+@_runtime_errors()
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -263,7 +290,7 @@ def scaled_dot_product_attention(
         is_causal: True if query i sees only the keys from 0 to i.
 
     Raises:
-        ValueError: if shapes do not fit, or both a mask and ``is_causal`` are given.
+        RuntimeError: if shapes do not fit, or both a mask and ``is_causal`` are given.
         TypeError: if ``query``, ``key`` or ``value`` does not hold floats.
     """
     out = attention.attend(query, key, value, attn_mask, dropout_p, is_causal)
@@ -271,6 +298,7 @@ def scaled_dot_product_attention(
     return name_grad_fn(out, "ScaledDotProductFlashAttentionForCpuBackward0")
 
 
+@_runtime_errors()
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Return the patches of images under a sliding window, each as a column.
 
@@ -286,16 +314,14 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
         RuntimeError: if no window fits, or if ``input`` has another shape.
     """
     need_tensor("unfold", input)
-    try:
-        if input._array.ndim == 3:
-            return unfold(input.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
-        padding = pair("unfold", "padding", padding, 0)
-        out = image_patches.unfold(input, kernel_size, stride, padding, dilation)
-    except ValueError as error:
-        raise RuntimeError(str(error)) from None
+    if input._array.ndim == 3:
+        return unfold(input.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
+    padding = pair("unfold", "padding", padding, 0)
+    out = image_patches.unfold(input, kernel_size, stride, padding, dilation)
     return name_grad_fn(result_strides.arrange(as_torch(out), result_strides.contiguous), "Im2ColBackward0")
 
 
+@_runtime_errors()
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
@@ -313,9 +339,6 @@ def fold(
         RuntimeError: if the number of patches, or their size, does not fit.
     """
     need_tensor("fold", input)
-    try:
-        padding = pair("fold", "padding", padding, 0)
-        out = image_patches.fold(input, output_size, kernel_size, stride, padding, dilation)
-    except ValueError as error:
-        raise RuntimeError(str(error)) from None
+    padding = pair("fold", "padding", padding, 0)
+    out = image_patches.fold(input, output_size, kernel_size, stride, padding, dilation)
     return name_grad_fn(as_torch(out), "Col2ImBackward0")

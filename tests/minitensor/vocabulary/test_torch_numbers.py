@@ -204,3 +204,43 @@ def test_accelerator_synchronize_accepts_only_the_accelerator():
     for device in ("cpu", torch.device("cpu")):
         with pytest.raises(ValueError, match="cpu doesn't match the current accelerator cuda"):
             torch.accelerator.synchronize(device)
+
+
+# ---------- kinds of errors ----------
+
+
+@pytest.mark.parametrize("kind", [int, float, complex])
+def test_only_one_element_is_converted_to_a_number(kind):
+    assert kind(torch.tensor([[2.0]])) == 2
+    for x in (torch.tensor([1, 2]), torch.tensor([])):
+        with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
+            kind(x)
+
+
+IMAGES = torch.ones(1, 1, 4, 4)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: F.conv2d(IMAGES, torch.ones(1, 2, 2, 2)),
+        lambda: F.conv2d(IMAGES, torch.ones(1, 1, 5, 5)),
+        lambda: F.conv2d(IMAGES, torch.ones(1, 1, 2, 2), stride=0),
+        lambda: F.conv2d(IMAGES, torch.ones(1, 1, 2, 2, dtype=torch.float64)),
+        lambda: F.conv2d(IMAGES, torch.ones(1, 1, 2, 2), torch.ones(1, dtype=torch.float64)),
+        lambda: F.max_pool2d(IMAGES, 5),
+        lambda: F.avg_pool2d(IMAGES, 2, padding=2),
+        lambda: F.adaptive_avg_pool2d(IMAGES[0, 0], 2),
+        lambda: F.layer_norm(IMAGES, (3,)),
+        lambda: F.group_norm(torch.ones(2, 3), 2),
+        lambda: F.scaled_dot_product_attention(IMAGES[0], IMAGES[0], IMAGES[0, :, :2]),
+    ],
+)
+def test_shapes_and_dtypes_that_do_not_fit_a_layer_are_runtime_errors(call):
+    with pytest.raises(RuntimeError):
+        call()
+
+
+def test_a_negative_index_of_an_embedding_is_refused():
+    with pytest.raises(IndexError, match="index out of range in self"):
+        F.embedding(torch.tensor([0, -1]), torch.ones(3, 2))
