@@ -29,6 +29,7 @@ from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.errors import leaf_written, not_writeable, sizes_differ, warn
 from minitensor.torch.grad_fn import NamedOperation
+from minitensor.torch.operands import as_index
 from minitensor.torch.tensor import Tensor, as_torch, without_history
 
 
@@ -306,7 +307,7 @@ def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
     """
     need_tensor("index_copy_", source)
     before = (slice(None),) * as_dim(dim, input._array.ndim)
-    input[(*before, index)] = source
+    input[(*before, as_index("index_copy_", index))] = source
     return input
 
 

@@ -239,16 +239,23 @@ def same_dtype(op: str, x: Any, source: Any) -> tuple[Any, Any]:
     return storable(op, x, source)
 
 
+#: Operations that count a negative index from the end. The others refuse it.
+_FROM_THE_END = frozenset(("index_fill", "index_fill_", "take_along_dim"))
+
+
 def as_index(op: str, index: Any, name: str = "index") -> BaseTensor:
     """Return the argument ``index``, after checking that it is a tensor of integers.
 
     Raises:
         RuntimeError, TypeError: if it is anything else.
+        IndexError: if an integer is negative, unless ``op`` is in ``_FROM_THE_END``.
     """
     if not isinstance(index, BaseTensor):
         raise TypeError(f"{op}(): argument '{name}' must be Tensor, not {type(index).__name__}")
     if index._array.dtype not in INDICES:
         raise RuntimeError(f"{op}(): Expected dtype int32/int64 for {name}, not {SCALAR_NAMES[index._array.dtype]}")
+    if op not in _FROM_THE_END and index._array.size and (least := int(index._array.min())) < 0:
+        raise IndexError(f"index {least} is out of bounds: {op}() counts from 0 and never from the end")
     return index
 
 

@@ -244,3 +244,30 @@ def test_shapes_and_dtypes_that_do_not_fit_a_layer_are_runtime_errors(call):
 def test_a_negative_index_of_an_embedding_is_refused():
     with pytest.raises(IndexError, match="index out of range in self"):
         F.embedding(torch.tensor([0, -1]), torch.ones(3, 2))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, at: torch.gather(x, 0, at),
+        lambda x, at: torch.index_select(x, 0, at),
+        lambda x, at: x.index_add(0, at, x[:1]),
+        lambda x, at: x.index_add_(0, at, x[:1].clone()),
+        lambda x, at: x.index_copy_(0, at, x[:1].clone()),
+        lambda x, at: x.scatter(0, at, 1.0),
+        lambda x, at: x.scatter_(0, at, 1.0),
+        lambda x, at: x.scatter_add(0, at, x[:1]),
+        lambda x, at: x.scatter_add_(0, at, x[:1].clone()),
+    ],
+)
+def test_a_negative_index_is_not_counted_from_the_end(call):
+    x = torch.tensor([1.0, 2.0, 3.0])
+    with pytest.raises((IndexError, RuntimeError)):
+        call(x, torch.tensor([-1]))
+    assert x.tolist() == [1, 2, 3] and x._version == 0
+
+
+def test_index_fill_and_take_along_dim_count_a_negative_index_from_the_end():
+    x = torch.tensor([1.0, 2.0, 3.0])
+    assert torch.take_along_dim(x, torch.tensor([-1]), 0).item() == 3
+    assert x.index_fill(0, torch.tensor([-1]), 0).tolist() == [1, 2, 0]
