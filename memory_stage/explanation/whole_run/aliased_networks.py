@@ -74,11 +74,13 @@ def _makes_alias(statement: ast.Assign, moved: str, source: str) -> bool:
 def _fault(text: ProgramText, names: tuple[str, str], made: list[ast.Assign], loop: ast.stmt, is_same: bool) -> Fault:
     moved, source = names
     edits: tuple[Edit, ...] = ()
-    if is_same and len(made) == 1:
-        imports = () if text.has(r"^import (.*, )?copy\b") else ("import copy",)
-        edits = text.replace(made[0], *imports, f"{moved} = copy.deepcopy({source})")
-    elif not is_same:
+    if all(ast.unparse(each.targets[0]).endswith(".data") for each in made):
         edits = tuple(edit for each in made for edit in text.wrapped(each.value, "{}.clone()"))
+    elif len(made) == 1 or not is_same:  # a module refuses a parameter that is no `Parameter`, such as a clone
+        for each in made:
+            imports = () if edits or text.has(r"^import (.*, )?copy\b") else ("import copy",)
+            source_of = f"{ast.unparse(each.targets[0])} = copy.deepcopy({ast.unparse(each.value)})"
+            edits = (*edits, *text.replace(each, *imports, source_of))
     giving = message("gives `{copy}` the parameters of `{original}`", copy=moved, original=source)
     moving = message("moves the parameters towards themselves")
     verdict = message(

@@ -14,7 +14,7 @@ from memory_stage.explanation.whole_run.program_text import ProgramText, name_of
 from memory_stage.messages import message
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_graph import leaves_behind
-from memory_stage.watch.torch.number_copies import COPYING, NumberCopy
+from memory_stage.watch.torch.shared_arrays import COPYING, NumberCopy
 from memory_stage.watch.torch.watched_run import WatchedRun
 
 _REASON = message(

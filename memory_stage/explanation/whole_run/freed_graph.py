@@ -180,7 +180,9 @@ def _diagnose_border(border: _Border, names: ProgramNames, frames: list[FrameTyp
     if is_fed_back(ProgramText(border.asking.file), names.with_node(border.source)):
         return _carried(names, border)
     lists, place = _lists_with(border.source, frames)
-    if lists and _is_refilled(lists[0], place):
+    sampled = ProgramText(place.file).calls("sample", "choice", "choices") if lists else []
+    is_memory = any(lists[0].rpartition(".")[2] in ast.unparse(each) for each in sampled)  # of earlier steps
+    if lists and not is_memory and _is_refilled(lists[0], place):
         return _kept_in_list(lists, place, border)
     kept = names.first_with_node(border.source)
     if lists or kept.endswith("]"):

@@ -150,10 +150,18 @@ class FreedResults:
 
         If there is an optimizer, only its parameters are trained; others may change because they are averages.
         """
-        optimizers = [each for each in gc.get_objects() if issubclass(type(each), self.graph.optimizer)]
-        owned = {number for each in optimizers for number in self.parameters_of(each)}
-        trained = {leaf for leaf in self.leaves_behind(x) if (leaf in owned if owned else self.written_in(leaf))}
+        owned, leaves = self._owned(), self.leaves_behind(x)
+        trained = leaves & owned if owned else {leaf for leaf in leaves if self.written_in(leaf)}
         return not trained <= self._leaves_of_new
+
+    def is_fixed(self, x: Any) -> bool:
+        """Return True if there is an optimizer, but none has a leaf behind ``x``, and no line has written one."""
+        owned, leaves = self._owned(), self.leaves_behind(x)
+        return bool(owned) and owned.isdisjoint(leaves) and not self.written_in(*leaves)
+
+    def _owned(self) -> set[int]:
+        optimizers = [each for each in gc.get_objects() if issubclass(type(each), self.graph.optimizer)]
+        return {number for each in optimizers for number in self.parameters_of(each)}
 
     def is_needed(self) -> bool:
         """Return True if the training of a parameter would end if a result were detached."""
@@ -209,7 +217,7 @@ class OutsideLoop:
         If the loop computes the result again, the first one is meant as a constant. It may also be one if the loop
         averages the parameters or reads them again.
         """
-        if self.is_repeated():
+        if self.is_constant():
             text, made = self._text, self._made
             edits = text.wrapped(made.value, "{}.detach()") if made is not None and self._name.isidentifier() else ()
             return (Fix(advise_constant(self._name), text.file, edits),)
@@ -223,8 +231,11 @@ class OutsideLoop:
             return (Fix(sentence, self._text.file, self._moved()),)
         return (Fix(sentence), Fix(advise_constant(self._name)))
 
-    def is_repeated(self) -> bool:
-        """Return True if the loop computes the same result again, so that the first one is meant as a constant."""
+    def is_constant(self) -> bool:
+        """Return True if no optimizer has a parameter behind the result, or if the loop computes it again."""
+        is_read = any(each.has(r"\.grad\b") for each in self._texts)  # perhaps by a step without an optimizer
+        if self._freed.is_repeated and not is_read and self._freed.is_fixed(self._x):
+            return True
         inside = {ast.unparse(each) for each in self._layer_calls(ast.walk(self._loop))}
         before = [each for each in self._layer_calls(self._scope) if each.lineno < self._loop.lineno]
         same = [each for each in before if ast.unparse(each) in inside]
@@ -313,13 +324,18 @@ def find_outside_loop(freed: FreedResults, texts: Sequence[ProgramText]) -> Outs
     """
     found = list(_outside_loops(freed, texts))
     changed = [each for each in found if each.is_changed_in_loop()]
-    return next(iter(changed or [each for each in found if each.is_repeated()]), None)
+    return next(iter(changed or [each for each in found if each.is_constant()]), None)
 
 
 def _outside_loops(freed: FreedResults, texts: Sequence[ProgramText]) -> Iterator[OutsideLoop]:
     """Yield each freed result that is made outside a loop around the failed pass."""
+    called = ""
     for frame in freed.frames:
         text, line = ProgramText(frame.f_code.co_filename), frame.f_lineno
+        statement = text.statement_at(line)
+        if statement is not None and called in names_in(statement) and not text.calls(called):
+            return  # an optimizer calls the function of the pass, perhaps several times in an iteration
+        called = frame.f_code.co_name
         loops = [each for each in text.nodes() if isinstance(each, _Loop) and _is_inside(each, line)]
         for loop in sorted(loops, key=lambda each: -each.lineno):
             if text.function_at(loop.lineno) is not text.function_at(line):

@@ -115,6 +115,7 @@ class ProgramText:
         read_first: list[str] = []
         assigned: set[str] = set()
         for statement in sorted(self._statements_in(loop), key=lambda each: each.lineno):
+            assigned |= {path_of_target(statement)} if isinstance(statement, ast.Assign) else set()  # of ``x[i] = y``
             names = [each for each in ast.walk(statement) if isinstance(each, ast.Name)]
             for each in sorted(names, key=lambda name: isinstance(name.ctx, ast.Store)):
                 if isinstance(each.ctx, ast.Store):

@@ -81,14 +81,20 @@ def fix_leaf(refused: RefusedStatement) -> list[Fix]:
     sentence = message("To change the leaf itself, for example to initialize it, write without recording.")
     if is_update:
         sentence = message("To update the leaf, write without recording.")
-    fixes = [refused.fix(sentence, edits if is_alone else ())]
-    function = refused.text.function_at(refused.line.number)
+    value = refused.variable(target)
+    is_expanded = hasattr(value, "stride") and 0 in value.stride()  # PyTorch refuses to write such a view at all
+    fixes = [] if is_expanded else [refused.fix(sentence, edits if is_alone else ())]
+    line = refused.line.number
+    function = refused.text.function_at(line)
     is_argument = function is not None and target in {each.arg for each in function.args.args}
     # A module must keep its parameters, and an update that made a new tensor would lose the leaf and its gradient.
     can_be_new = target.isidentifier() and not is_argument and not is_update and not _INITIALIZING.search(source)
+    can_be_new = can_be_new and all(target not in names_in(each.target) for each in refused.text.loops_around(line))
+    leaf = re.compile(rf"\b{target}\.grad\b|(optim|Adam|SGD)\w*[.(].*\b{target}\b")
+    can_be_new = can_be_new and not any(map(leaf.search, refused.text.lines[line:]))
     rewritten = out_of_place(source) if can_be_new else ""
     if rewritten and len(statements) == 1:
-        new = message("Or make a new tensor that has a history, and keep the leaf.")
+        new = message("Make a new tensor that has a history, and keep the leaf.")
         fixes.append(refused.fix(new, refused.replaced(rewritten)))
     return fixes
 

@@ -21,8 +21,7 @@ from memory_stage.engines.torch.frames import Caller, remove_recorder_frames
 from memory_stage.watch.lines import Lines
 from memory_stage.watch.node_log import NodeLog
 from memory_stage.watch.torch.backward_graph import extent_of, is_wrapped, unwrapped
-from memory_stage.watch.torch.number_copies import COPYING, NumberCopies
-from memory_stage.watch.torch.shared_arrays import EXPORTS, IMPORTS, SharedArrays
+from memory_stage.watch.torch.shared_arrays import COPYING, EXPORTS, IMPORTS, NumberCopies, SharedArrays
 from memory_stage.watch.write_log import ANYWHERE, WriteLog
 
 _next_node = torch._C._autograd._get_sequence_nr
