@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.core.tensor import Tensor as BaseTensor
-from minitensor.engine.dtypes import FLOATS, INDICES
+from minitensor.engine.dtypes import FLOATS, HALVES, INDICES
 from minitensor.engine.layers import activations, attention, convolution, image_patches, normalization, pooling
 from minitensor.engine.layers.convolution import pair
 from minitensor.engine.modes import modes
@@ -31,6 +33,22 @@ def _runtime_errors() -> Iterator[None]:
         yield
     except ValueError as error:
         raise RuntimeError(str(error)) from None
+
+
+def _need_one_dtype(input: Any, may_be_wide: bool = False, **others: Any) -> None:
+    """Raise RuntimeError if one of ``others`` has another dtype than ``input``, unless autocast converts them.
+
+    Args:
+        may_be_wide: True if float32 is allowed beside 16-bit floats.
+    """
+    if modes.casts is not None or not isinstance(input, BaseTensor) or input._array.dtype not in FLOATS:
+        return
+    for name, each in others.items():
+        if not isinstance(each, BaseTensor) or each._array.dtype == input._array.dtype:
+            continue
+        if not (may_be_wide and input._array.dtype in HALVES and each._array.dtype == np.float32):
+            types = [C_NAMES[x._array.dtype.name] for x in (input, each)]
+            raise RuntimeError(f"Input type ({types[0]}) and {name} type ({types[1]}) should be the same")
 
 
 def _as_images(out: Any, input: Tensor) -> Tensor:
@@ -61,11 +79,7 @@ def conv2d(
     Raises:
         RuntimeError: if shapes do not fit, no window fits into an image, or dtypes differ.
     """
-    if modes.casts is None:
-        for name, each in (("weight", weight), ("bias", bias)):
-            if isinstance(each, BaseTensor) and isinstance(input, BaseTensor) and each.dtype != input.dtype:
-                types = [C_NAMES[x.dtype.name] for x in (input, each)]
-                raise RuntimeError(f"Input type ({types[0]}) and {name} type ({types[1]}) should be the same")
+    _need_one_dtype(input, weight=weight, bias=bias)
     out = convolution.conv2d(input, weight, bias, stride, padding, dilation, groups)
     return name_grad_fn(as_torch(out), "ConvolutionBackward0")
 
@@ -149,8 +163,9 @@ def layer_norm(
         weight, bias: a factor and a summand for the result, each of shape ``normalized_shape``.
 
     Raises:
-        RuntimeError: if the last dimensions of ``input`` have other lengths.
+        RuntimeError: if the last dimensions of ``input`` have other lengths, or dtypes differ.
     """
+    _need_one_dtype(input, True, weight=weight, bias=bias)
     out = normalization.layer_norm(input, normalized_shape, weight, bias, eps)
     return name_grad_fn(result_strides.arrange(as_torch(out), result_strides.contiguous), "NativeLayerNormBackward0")
 
@@ -168,8 +183,9 @@ def group_norm(
         weight, bias: shape [channels]: a scale and a shift of each channel.
 
     Raises:
-        RuntimeError: if the channels cannot be divided into ``num_groups`` groups.
+        RuntimeError: if the channels cannot be divided into ``num_groups`` groups, or dtypes differ.
     """
+    _need_one_dtype(input, True, weight=weight, bias=bias)
     out = normalization.group_norm(input, num_groups, eps, weight, bias)
     return name_grad_fn(_as_images(out, input), "NativeGroupNormBackward0")
 
@@ -194,6 +210,7 @@ def instance_norm(
         ValueError: if ``input`` has fewer than three dimensions, if running statistics are given, or if
             ``use_input_stats`` is False.
     """
+    _need_one_dtype(input, True, weight=weight, bias=bias)
     momentum = checks.real("instance_norm()", "momentum", momentum)
     out = normalization.instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, 1 - momentum, eps
@@ -225,7 +242,8 @@ def batch_norm(
     Raises:
         ValueError: if a channel has fewer than two values in training, if the running mean or variance is None although
             ``training`` is False, or if ``input`` has fewer than two dimensions.
-        RuntimeError: if a running statistic, ``weight`` or ``bias`` does not have one element for each channel.
+        RuntimeError: if a running statistic, ``weight`` or ``bias`` does not have one element for each channel, or
+            another dtype than ``input``.
         NotImplementedError: if the input does not hold floats.
     """
     need_tensor("batch_norm", input)
@@ -241,6 +259,7 @@ def batch_norm(
             need_tensor("batch_norm", each, position, what)
         if each is not None and each._array.size != input._array.shape[1]:
             raise RuntimeError(f"{what} should contain {input._array.shape[1]} elements not {each._array.size}")
+    _need_one_dtype(input, True, **given)
     if training:
         count = input._array.size // max(input._array.shape[1], 1)
         if count == 1:
@@ -290,9 +309,10 @@ def scaled_dot_product_attention(
         is_causal: True if query i sees only the keys from 0 to i.
 
     Raises:
-        RuntimeError: if shapes do not fit, or both a mask and ``is_causal`` are given.
+        RuntimeError: if shapes do not fit, dtypes differ, or both a mask and ``is_causal`` are given.
         TypeError: if ``query``, ``key`` or ``value`` does not hold floats.
     """
+    _need_one_dtype(query, key=key, value=value)
     out = attention.attend(query, key, value, attn_mask, dropout_p, is_causal)
     out = result_strides.arrange(as_torch(out), result_strides.attended, query, key, value)
     return name_grad_fn(out, "ScaledDotProductFlashAttentionForCpuBackward0")

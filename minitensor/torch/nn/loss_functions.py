@@ -290,11 +290,14 @@ def binary_cross_entropy(
 
     Raises:
         ValueError: if the shapes differ.
-        RuntimeError: if an element of ``input`` is not a probability.
+        RuntimeError: if an element of ``input`` is not a probability, or both hold floats of different dtypes.
         TypeError: if ``target`` does not hold floats.
     """
     need_tensor("binary_cross_entropy", input)
     need_tensor("binary_cross_entropy", target, 2)
+    if input._array.dtype != target._array.dtype and {input._array.dtype, target._array.dtype} <= set(FLOATS):
+        found, wanted = SCALAR_NAMES[target._array.dtype], SCALAR_NAMES[input._array.dtype]
+        raise RuntimeError(f"Found dtype {found} but expected {wanted}: binary_cross_entropy() needs one dtype")
     if input._array.shape != target._array.shape:
         raise ValueError(
             f"Using a target size ({Size(target._array.shape)}) that is different to the input size "

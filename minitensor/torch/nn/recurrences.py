@@ -8,6 +8,7 @@ from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.layers import recurrent
+from minitensor.engine.modes import modes
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.creation import empty, zeros
 from minitensor.torch.nn import init
@@ -25,10 +26,12 @@ class _Recurrent(Module):
         dims: the number of dimensions of an input that has a batch dimension.
         rows_at: the position of the batch dimension in the input.
         state_rows_at: the position of the batch dimension in a state.
+        wrong_dtype: the class of the error if a dtype is not that of the weights.
     """
 
     gates, suffix = 1, ""
     dims, rows_at, state_rows_at = 2, 0, 0
+    wrong_dtype: type[Exception] = RuntimeError
     _forward_batch: Callable[..., Any]  # set by subclasses
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
@@ -67,7 +70,8 @@ class _Recurrent(Module):
         Raises:
             ValueError: if the module does not accept this number of dimensions.
             RuntimeError: if the last dimension of the input or of the state does not have the length that the module
-                was created with, or if the state does not fit the input.
+                was created with, or if the state does not fit the input. A cell raises it, and a module for sequences
+                raises ValueError, if the dtype of the input or the state is not that of the weights.
         """
         name = type(self).__name__
         need_tensor(name, input)
@@ -79,6 +83,13 @@ class _Recurrent(Module):
             raise RuntimeError(f"{name}(): hx must be two tensors, the output and the cell, not {len(given)}")
         hx = None if hx is None else tuple(given) if states == 2 else hx
         self._check(input, () if hx is None else hx if isinstance(hx, tuple) else (hx,))
+        weight = next(self.parameters())
+        for what, each in (("input", input), *(("hx", state) for state in given)):
+            if each.dtype != weight.dtype and modes.casts is None:
+                raise self.wrong_dtype(
+                    f"{name}: RNN {what} dtype ({each.dtype}) does not match weight dtype ({weight.dtype}). Convert "
+                    f"it: {what}.to({weight.dtype})"
+                )
         if input.dim() == self.dims:
             return self._forward_batch(input, hx)
         if isinstance(hx, tuple):
@@ -185,6 +196,7 @@ class _Run(_Recurrent):
     """Base class of modules that run steps over a sequence [time, batch, ...], or [batch, time, ...]."""
 
     suffix, dims, state_rows_at = "_l0", 3, 1
+    wrong_dtype = ValueError
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, batch_first: bool = False) -> None:
         batch_first = checks.flag(f"{type(self).__name__}()", "batch_first", batch_first)

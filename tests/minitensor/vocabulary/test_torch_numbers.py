@@ -271,3 +271,38 @@ def test_index_fill_and_take_along_dim_count_a_negative_index_from_the_end():
     x = torch.tensor([1.0, 2.0, 3.0])
     assert torch.take_along_dim(x, torch.tensor([-1]), 0).item() == 3
     assert x.index_fill(0, torch.tensor([-1]), 0).tolist() == [1, 2, 0]
+
+
+WIDE = torch.ones(2, 4, dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: torch.nn.LayerNorm(4)(WIDE),
+        lambda: torch.nn.BatchNorm1d(4)(WIDE),
+        lambda: torch.nn.BatchNorm1d(4).eval()(WIDE),
+        lambda: torch.nn.GroupNorm(2, 4)(WIDE),
+        lambda: F.instance_norm(WIDE[None], weight=torch.ones(2)),
+        lambda: F.layer_norm(WIDE.float(), (4,), bias=torch.ones(4).half()),
+        lambda: F.scaled_dot_product_attention(WIDE[None], WIDE[None], WIDE[None].float()),
+        lambda: F.binary_cross_entropy(WIDE, WIDE.float()),
+        lambda: torch.nn.LSTMCell(4, 3)(WIDE),
+        lambda: torch.nn.GRUCell(4, 3)(WIDE.float(), torch.ones(2, 3).double()),
+    ],
+)
+def test_a_layer_refuses_an_input_of_another_dtype_than_its_weights(call):
+    with pytest.raises(RuntimeError, match="type"):
+        call()
+
+
+@pytest.mark.parametrize("kind", [torch.nn.RNN, torch.nn.LSTM, torch.nn.GRU])
+def test_a_recurrent_layer_names_both_dtypes(kind):
+    with pytest.raises(ValueError, match=r"torch.float64\) does not match weight dtype \(torch.float32\)"):
+        kind(4, 3)(WIDE)
+
+
+def test_weights_of_32_bits_are_allowed_beside_an_input_of_16_bits():
+    weight = torch.ones(4)
+    for dtype in (torch.float16, torch.bfloat16):
+        assert F.layer_norm(WIDE.to(dtype), (4,), weight, weight).tolist() == [[1] * 4] * 2
