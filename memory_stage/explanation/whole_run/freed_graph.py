@@ -24,6 +24,7 @@ from memory_stage.explanation.whole_run.program_text import (
     is_fed_back,
     name_of,
     names_in,
+    owner_of,
 )
 from memory_stage.explanation.whole_run.second_pass import (
     FREES,
@@ -237,6 +238,8 @@ def _kept_in_list(names: list[str], place: ProgramLine, border: _Border) -> Faul
     """
     name, text = names[0], ProgramText(place.file)
     edits = text.insert_after(text.statement_at(place.number), *(f"{each}.clear()" for each in names))
+    together = {*names, *_filled_with(name, text)}
+    edits = edits if len(together) == len(names) else ()  # the lists must keep equal lengths
     verdict = message(
         "`{name}` still holds results from before the backward pass in line {freed}, which has freed their graph.",
         name=name,
@@ -245,7 +248,7 @@ def _kept_in_list(names: list[str], place: ProgramLine, border: _Border) -> Faul
     emptying = plural(
         "Empty the list after the backward pass through its results.",
         "Empty the lists after the backward pass through their results.",
-        len(names),
+        len(together),
     )
     return Fault(
         "graph freed",
@@ -259,6 +262,13 @@ def _kept_in_list(names: list[str], place: ProgramLine, border: _Border) -> Faul
         message("A list keeps its entries until the program empties it."),
         (Fix(emptying, text.file, edits),),
     )
+
+
+def _filled_with(name: str, text: ProgramText) -> set[str]:
+    """Return the lists that the block which appends to a list fills, too."""
+    calls = [(owner_of(each), text.statement_at(each.lineno)) for each in text.calls(*_ADDING)]
+    blocks = [text.block_of(each) for owner, each in calls if owner == name and each is not None]
+    return {owner for owner, each in calls if any(each in block for block in blocks)}
 
 
 def _is_refilled(name: str, asking: ProgramLine) -> bool:

@@ -117,6 +117,17 @@ for i in range(6):
     loss.backward()
 """
 
+EPISODES = """
+results, rewards = [], []
+for episode in range(3):
+    for t in range(2):
+        results.append(net(x[t]).sum())
+        rewards.append(t + 1.0)
+    loss = sum(result * reward for result, reward in zip(results, rewards))
+    opt.zero_grad()
+    loss.backward()
+"""
+
 CLOSURE = """
 opt = torch.optim.LBFGS(net.parameters(), 0.1, max_iter=4)
 loss = net(x).square().mean()
@@ -131,9 +142,15 @@ for i in range(2):
 
 @pytest.mark.parametrize(
     ("source", "advice"),
-    [(REPLAY, "Detach the entries of `buffer` where the program stores them"), (CLOSURE, "Run the forward pass again")],
+    [
+        (REPLAY, "Detach the entries of `buffer` where the program stores them"),
+        (EPISODES, "Empty the lists after the backward pass"),
+        (CLOSURE, "Run the forward pass again"),
+    ],
 )
-def test_a_replay_buffer_is_not_emptied_and_a_closure_is_not_repaired_in_the_loop_around_it(source, advice, tmp_path):
+def test_advice_has_no_edit_if_lists_belong_together_or_keep_earlier_steps_or_a_closure_runs_backward(
+    source, advice, tmp_path
+):
     (fault,) = explained(written(tmp_path, BEGIN + source.lstrip()))[0].faults
     (fix,) = fault.fixes
     assert fix.sentence.startswith(advice) and not fix.edits, fix
