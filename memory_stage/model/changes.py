@@ -79,7 +79,7 @@ class Viewed(Operated):
 
 @dataclass(eq=False)
 class BytesPreserved:
-    """Saved bytes were copied just before a write, or by an earlier write.
+    """A write overwrites saved bytes that the engine copied before: for this write, or already for an earlier one.
 
     A node that was created before the first step is represented by the name of its operation.
     """
@@ -103,10 +103,10 @@ class Wrote(Operated):
     spared: list[SaveEntry]  # under "copy_on_write": saved tensors on this storage whose cells the write did not cover
     wanted_gradient: bool  # True if the tensor required a gradient before the write
     node: NodeEntry | None = None
-    own: list[StorageEntry] = field(default_factory=list)  # storages with the copies or marks that the operation saved
+    own: list[StorageEntry] = field(default_factory=list)  # new storages: copies and masks that the operation saved
     recording: bool = True  # True if the grad mode was on
     reads: list[TensorEntry] = field(default_factory=list)  # other tensors that the operation read
-    # overwritten saved tensors whose versions backward does not compare
+    # overwritten saved tensors that backward() uses without comparing versions
     taken: list[SaveEntry] = field(default_factory=list)
 
 
@@ -249,7 +249,7 @@ class Resumed:
     """A recorded generator resumed."""
 
     function: str  # the function's name; for a method, with its class
-    place: str  # the function's name and the number of its call: the part after "in" in the names of local variables
+    place: str  # ``f``, or ``f (2)`` for the second running call of the function ``f``
     names: dict[str, TensorEntry]  # the generator's local names for tensors when it was suspended
 
 

@@ -24,7 +24,7 @@ class StackHeadroom:
         with StackHeadroom._lock:
             if not StackHeadroom._inside:
                 limit = sys.getrecursionlimit()
-                try:  # at the limit this raises an error, and then the limit could not be restored either
+                try:  # if this call fails because the stack is full, the same call in `__exit__` would fail, too
                     sys.setrecursionlimit(limit)
                 except RecursionError:
                     raise RecursionError("maximum recursion depth exceeded") from None

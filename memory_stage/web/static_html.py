@@ -171,7 +171,7 @@ def _still(trace: dict[str, Any]) -> str:
 
 
 def _picture(svg: str) -> str:
-    """Wrap a picture so that its labels take no space in an untrusted notebook, which removes only the SVG tags."""
+    """Wrap a picture in text of size 0, because an untrusted notebook removes SVG tags and keeps the labels as text."""
     return f'<div style="font-size: 0px; margin-top: 12px">{svg}</div>\n'
 
 

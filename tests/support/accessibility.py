@@ -76,8 +76,8 @@ UNMARK = """attribute => {
     };
     clear(document);
 }"""
-# Style sheets are not loaded a second time ("preload"), because axe would search for imported ones beside the page
-# instead of beside the importing sheet, and report them as missing.
+# axe's option `preload`, which loads style sheets again, is off: axe would search for an imported sheet beside the page
+# instead of beside the importing sheet, and report it as missing.
 ASK = """async ([rules, options]) => {
     axe.reset();
     axe.configure({ rules });

@@ -66,9 +66,8 @@ class AfterLeaf(_Hook):
 def call_after_leaf(fn: Any, hook: AfterLeaf) -> Any:
     """Call ``hook`` when the gradient of a node's leaf is stored. Return a handle that removes the hook.
 
-    ``hook`` is added to the node, unless the program has added hooks to the leaf that run when its gradient is stored.
-    Then ``hook`` is added after these, because torch keeps the arguments of a node with a hook until the node has run,
-    and a hook of the program could notice that.
+    If the program has added hooks that run when the leaf's gradient is stored, ``hook`` is added after them. Otherwise,
+    it is added to the node. On the node, it would make torch keep the gradient longer, which those hooks could notice.
     """
     hooks = getattr(fn.variable, "_post_accumulate_grad_hooks", None)
     if not hooks:

@@ -12,7 +12,7 @@ _new: Any = object.__new__
 
 
 class TensorType(type):
-    """Metaclass that refuses ``Tensor(...)``. An ``__init__`` that did this would also run for every result."""
+    """Metaclass that refuses ``Tensor(...)``. An ``__init__`` that refuses would run for results of operations, too."""
 
     def __call__(cls, *given: Any, **named: Any) -> Any:
         """Create an instance if the class defines ``__new__``; raise TypeError otherwise."""
@@ -28,4 +28,4 @@ def blanks(kind: type[Kind]) -> Callable[[], Kind]:
     ``object.__new__(kind)``.
     """
     allocate: Any = type.__call__.__get__(kind) if kind.__new__ is _new else functools.partial(_new, kind)
-    return allocate  # type: ignore[no-any-return]  # no type describes a call of a class that skips its metaclass
+    return allocate  # type: ignore[no-any-return]  # no type describes a class that is called without its metaclass

@@ -27,7 +27,7 @@ cpu_meter = Meter()
 
 
 class Peaks:
-    """The peaks of host memory until the last :meth:`settle`; since then, :data:`cpu_meter` has recorded the peak.
+    """The peaks of host memory before the last :meth:`settle`. :data:`cpu_meter` has the peak of the time after it.
 
     Attributes:
         allocated, reserved: the maximum of allocated bytes, and the maximum of reserved bytes, since the last reset.

@@ -37,7 +37,7 @@ def einsum(op: str, equation: str, operands: tuple[Tensor, ...], matrix_product:
         op: the name of the function in errors.
         equation: the labels of each operand, separated by commas, and after ``->`` the labels of the result. Without
             ``->``, the result has the dimensions of ``...``, then every letter that occurs once, in alphabetical order.
-        operands: tensors. Dimensions with the same letter must have the same length, or length 1, which is repeated.
+        operands: tensors. Dimensions with the same letter must have the same length; those of length 1 are broadcast.
         matrix_product: multiplies two batches of matrices.
 
     Raises:

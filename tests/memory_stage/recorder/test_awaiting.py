@@ -73,7 +73,7 @@ def test_tasks_run_in_the_same_order_as_without_a_recorder():
     assert (names["x"].tolist(), names["made"]) == (alone["x"].tolist(), alone["made"])
 
 
-def test_a_write_in_a_coroutine_has_the_line_that_awaits_it_and_a_write_in_a_function_has_its_own_line():
+def test_writes_in_coroutines_are_shown_at_the_await_and_writes_in_functions_at_their_lines():
     done, _ = recorded(TASKS)
     awaits, inside, after = 12, 4, 13
     lines = [awaits, awaits, inside, awaits, inside, awaits, after]

@@ -28,13 +28,13 @@ from tests.support.stage.replay import Memory, after_each_line
 
 SAME, UNKNOWN = "the same", "unknown"
 KINDS = {
-    "no version": "in Paddle `set_value`, `copy_`, `assign` to itself and sums in a gradient raise no version",
+    "no version": "Paddle keeps the version in `set_value`, `copy_`, `assign` and additions to a gradient",
     "a version for a shape": "`reshape_`, `flatten_`, `unsqueeze_` write nothing, but raise the version in Paddle",
     "no view groups": "in Paddle a write through a view is unknown to the history of its base",
     "saves other things": "an operation saves other tensors in Paddle",
     "refuses other things": "Paddle writes a leaf before it raises an error, and raises none for a view of a leaf",
-    "copies and shares": "`split`, `unbind`, `.T`, `astype` or a slice of everything copies in one engine only",
-    "one element": "along a dimension with at most one element, every stride reads the same",
+    "copies and shares": "only one of the engines copies in `split`, `unbind`, `.T`, `astype` or `x[:]`",
+    "one element": "the stride of a dimension with at most one element has no effect",
     "the last digit": "numbers that differ only by rounding",
 }
 

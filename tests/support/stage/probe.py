@@ -25,17 +25,17 @@ from minitensor.engine.saved.saved import FREED, Lost, Preserved, is_intact
 
 @contextmanager
 def probe_steps(namespace: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
-    """Yield a list, to which each step recorded inside the ``with`` block appends the state of the engine, or {}."""
+    """Yield a list, to which each step inside the ``with`` block appends the engine's state, or {} if it is unknown."""
     seen: list[dict[str, Any]] = []
     finish = Steps.finish
 
     def finish_and_look(self: Steps, *arguments: Any, **settings: Any) -> None:
         finish(self, *arguments, **settings)
         if len(self.recorded) > len(seen):
-            # After the return of a function nothing is compared: the trace binds names to its result in the next step.
+            # A step in which a function returns is not compared: the trace binds the result only in the next step.
             seen.append({} if settings.get("has_returned") else state_of(namespace))
 
-    # monkeypatch removes the method from `Steps` afterwards if the class only inherited it
+    # unlike an assignment, MonkeyPatch restores the class exactly, even if it inherits the method
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Steps, "finish", finish_and_look)
         yield seen

@@ -309,8 +309,8 @@ _PARTS = {
 
 
 def rule(*texts: str) -> Callable[[Rule], Rule]:
-    """Register a function that judges clauses of this form: ``<S>`` is a storage's number, ``<N>`` code, ``<B>``
-    bytes.
+    """Register a function that judges the clauses in ``texts``. In them, ``<S>`` stands for the number of a storage,
+    ``<N>`` for code, and ``<B>`` for bytes.
     """
 
     def add(judge: Rule) -> Rule:

@@ -1,4 +1,4 @@
-"""Helpers of the derivative table's rules on tensors. Their operations are recorded.
+"""Functions that the rules of the derivative table call on tensors. The operations in these functions are recorded.
 
 Every function corresponds to the function of the same name in :mod:`minitensor.engine.operations.rules.on_arrays`, but
 uses operations that have gradients themselves. Masks and counts have no gradient and are computed on arrays.
@@ -24,7 +24,7 @@ from minitensor.engine.operations.operands import cast
 from minitensor.engine.operations.rules import on_arrays
 from minitensor.engine.views import joining, reshaping, transposing
 
-#: The operations of the table that rules use. They return one tensor.
+#: The table's operations with one result, which rules may call.
 OPERATIONS: Mapping[str, Callable[..., Tensor]] = operations.FUNCTIONS
 _where, _log, _matmul, _sum, _prod = (OPERATIONS[name] for name in ("where", "log", "matmul", "sum", "prod"))
 
@@ -41,7 +41,7 @@ def beside(g: Tensor, x: Tensor) -> Tensor:
 
 
 def rounded_to(gradients: Sequence[Tensor | None], dtype: np.dtype) -> list[Tensor | None]:
-    """Return gradients in a 16-bit ``dtype``; None remains. A gradient may be float32 if an operand was a number."""
+    """Convert gradients to a 16-bit ``dtype``; None stays None. Beside a number, a gradient may be float32."""
     return [g if g is None or g._array.dtype == dtype else cast(g, dtype) for g in gradients]
 
 
@@ -54,7 +54,7 @@ def power_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """Return ``g`` times the slope of ``x ** y`` along x."""
     flat = y._array == 0
     if not y.stop_gradient:
-        flat = flat & (x._array == 0)  # where only y is 0, the slope is 0, but its derivative along y is not
+        flat = flat & (x._array == 0)  # if x is not 0, the slope is 0 at y = 0, but a second derivative along y is not
     flat = constant(as_array(flat))
     return _where(flat, 0.0, g) * (y * _where(flat, 1.0, x) ** (y - 1))
 

@@ -14,7 +14,7 @@ assert samples_functions  # imported because it registers samples
 
 
 def crossed(work: Callable[[], object]) -> tuple[int, int, int]:
-    """Return how many arrays ``work`` copies to the device, how many to the host, and for how many numbers it waits."""
+    """Call ``work()``, and return the numbers of copies to the device, of copies to the host, and of waits for a number."""
     transfers = current.simulated.transfers
     before = transfers.to_device, transfers.to_host, transfers.waits
     work()
