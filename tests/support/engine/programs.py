@@ -1,7 +1,8 @@
 """Collect programs and compare their gradients with central differences.
 
 Every program runs twice, with slightly larger and with slightly smaller leaves. Backward must return the slope between
-the results of the two runs. A program that overwrites a saved value may be refused, but must never return a wrong number.
+the results of the two runs. A program that overwrites a saved value may be refused, but must never return a
+wrong number.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ assert samples_functions  # imported because it registers samples
 
 
 def crossed(work: Callable[[], object]) -> tuple[int, int, int]:
-    """Call ``work()``, and return the numbers of copies to the device, of copies to the host, and of waits for a number."""
+    """Call ``work()``; return how many copies to the device, copies to the host, and waits for a number it causes."""
     transfers = current.simulated.transfers
     before = transfers.to_device, transfers.to_host, transfers.waits
     work()
