@@ -17,7 +17,7 @@ MATRIX = {
     "torch": "import numpy as np\nx = torch.arange(1.0, 7.0).reshape(2, 3)\n",
     "paddle": "import numpy as np\nx = paddle.arange(1.0, 7.0).reshape([2, 3])\n",
 }
-# Memory is compared by its effect and not by addresses: does `y` change if the numbers of `x` are overwritten?
+# Shared memory is detected by a write and not by addresses: does `y` change if the numbers of `x` are overwritten?
 SEEN = "before = np.array(y).tolist()\n{write}\nseen = np.array(y).tolist() != before"
 WRITE = {"numpy": "x[:] = 0.0", "torch": "x.zero_()", "paddle": "x.zero_()"}
 

@@ -5,7 +5,7 @@
 
 Each answer has the error and the warnings of PyTorch, with the lines of the program that they quote, or the line that
 Paddle logs. The entry "a training step" has the milliseconds of a step without and with PyTorch's anomaly mode, each
-the fewest of many runs.
+the shortest of many runs.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ LOGGED = re.compile(r"While running Node [^\n]*")
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Run a program, registered so that tracebacks find its text. Return the printed text and the values."""
+    """Register the text of a program for tracebacks, and run it. Return the printed text and the values."""
     lines = program.splitlines(keepends=True)
     linecache.cache[recording.PROGRAM] = (len(program), None, lines, recording.PROGRAM)
     printed, logged = logging(lambda: recording.printed(program, {library: importlib.import_module(library)}))

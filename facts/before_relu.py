@@ -1,4 +1,4 @@
-"""Record in before-relu.json whether backward raises after a layer and `relu_`, or a write to a checkpoint's input.
+"""Record in before-relu.json if backward fails after a layer and `relu_`, or after a write to a checkpoint's input.
 
 python facts/before_relu.py torch      in an environment that has torch
 python facts/before_relu.py paddle

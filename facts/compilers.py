@@ -3,7 +3,7 @@
     python facts/compilers.py torch      in an environment that has torch
     python facts/compilers.py jax
 
-PyTorch traces a program into a graph, and `functionalize` rewrites the graph without writes. JAX has no writes; if an
+PyTorch traces a program into a graph, and `functionalize` replaces the writes in the graph. JAX has no writes; if an
 argument of a compiled function is donated, the result may use the memory of the argument.
 """
 

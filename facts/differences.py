@@ -28,7 +28,7 @@ class Difference:
         operations: the in-place names, or :data:`EVERY`.
         seen: the facts that differ, each as a situation and an observation, as in ``nonleaf.version_after``.
         reason: the behaviour of the framework, that of minitensor, and why.
-        but: exceptions from :data:`EVERY`, which do not differ.
+        but: operations that :data:`EVERY` does not include, because they do not differ.
     """
 
     frameworks: tuple[str, ...]

@@ -87,7 +87,7 @@ def inputs_of(number: int, shapes: list) -> list:
 
 
 def answer(torch, number: int) -> dict:
-    """Return the results of a library, the gradients of their sum of squares, and the buffers of the layer."""
+    """Return a library's results, the gradients of the sum of the squared results, and the layer's buffers."""
     _, source, shapes = CASES[number]
     nn = torch.nn
     layer = eval(source, {"nn": nn, "F": nn.functional, "torch": torch})

@@ -4,7 +4,7 @@ python facts/paddle_saved.py             in an environment that has paddle: all 
 python facts/paddle_saved.py tanh_ max   only these functions; the other rows do not change
 
 Before Paddle saves a tensor, it passes the tensor to a hook (``register_saved_tensors_hooks``). This script calls the
-functions of ``paddle``, ``paddle.nn.functional`` and ``paddle.linalg`` and the methods of tensors (but not
+functions of ``paddle``, ``paddle.nn.functional`` and ``paddle.linalg`` and the methods of tensors (except
 ``NOT_CALLED``) with many combinations of arguments (``WAYS``), in separate processes because some calls crash. For
 each function of ``paddle._C_ops`` that a call reaches, it records the arguments and results that the hook received. The
 module ``saved_table``, which reads the rows, explains their format. If calls with the same kinds of arguments save

@@ -49,7 +49,7 @@ QUESTIONS: Questions = {
 
 
 def explained(path: Path) -> tuple[Explanation, str, str]:
-    """Run a program; return its explanation, its output and the first line of its error, or ""."""
+    """Run a program; return its explanation, its output and the first line of its error ("" if none)."""
     program, source = read_script(str(path))
     explanation, output, error = watching(), io.StringIO(), ""
     with as_main(program, [str(path)]) as names, contextlib.redirect_stdout(output), warnings.catch_warnings():

@@ -2,8 +2,8 @@
 
     python facts/speed_causes.py        with numpy; half a minute
 
-All timed calls write equally many numbers. They run alternately, and the fastest of many rounds counts, because load
-on the machine only makes a round longer.
+All timed calls write equally many numbers. They run alternately, and the fastest of many rounds is recorded, because
+load on the machine only makes a round longer.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python facts/view_gradients.py torch      in an environment that has torch
     python facts/view_gradients.py paddle
 
-Each program writes through a view, and computes the gradient of a leaf ``w``. A record has the program, and its numbers
-and gradient or its error.
+Each program writes through a view, and computes the gradient of a leaf ``w``. A record has the program, and either its
+numbers and the gradient, or its error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run a program and write its stage, an HTML file that any browser opens, or explain the faults of the whole run.
+"""Run a program. Write its stage as an HTML file for any browser, or explain the faults of the whole run.
 
     python -m memory_stage explain program.py [arguments ...]
     python -m memory_stage program.py [arguments ...]

@@ -92,7 +92,7 @@ def command(name: str, *arguments: str) -> list[str]:
 
 
 def test(*, everything: bool) -> int:
-    """Run all tests or, unless `everything`, the cross-section and the tests that concern the changes.
+    """If `everything`, run all tests; otherwise run the cross-section and the tests that concern the changes.
 
     Returns:
         The exit status.

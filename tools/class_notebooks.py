@@ -47,7 +47,8 @@ DROPDOWN = re.compile(r"^(:{3,})\{dropdown\} (.*?)\n(.*?)\n\1\s*$", re.MULTILINE
 CITATION = re.compile(r"\{cite\}`\d+-([\w-]+)`")
 PAGE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
 STARTS = re.compile(r"^\*\*(?:\d+\. )?(.+?)\.?\*\*", re.MULTILINE)
-# nbgrader replaces a solution by `code_stub`. Its default raises NotImplementedError, so no `check` would run below it.
+# nbgrader replaces a solution by `code_stub`. The default stub raises NotImplementedError, so the `check` below it
+# would not run.
 CONFIG = '''"""The course for nbgrader: run its commands in this folder."""
 
 c = get_config()  # noqa: F821, defined by nbgrader

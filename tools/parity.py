@@ -38,8 +38,8 @@ QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(?<!\*)\*([^*]+)\*(?!\*)")
 #: Matches a word that occurs only in code, such as "facts/views.json", "mt.zeros" or "float32".
 IN_CODE_ONLY = re.compile(r"[A-Za-z_]*[_./\d][\w./]*")
 RELATIVE = re.compile(r"(?:\.\.(?:/|$)|(?:facts|book|minitensor|book_kit|chapters)/\S+\.\w+$)")
-#: Matches a file in a folder inside `chapters`, such as "small_engine/judge.py". A translated page may link the file of
-#: its edition or the English file.
+#: Matches a file in a folder inside `chapters`, such as "small_engine/judge.py". A translated page may link to the file
+#: of its edition or to the English file.
 BESIDE = re.compile(r"\w+/\w+\.py")
 OPTION = re.compile(r"^:[\w-]+:.*$", re.MULTILINE)
 PROMPTS = {"code_prompt_show", "code_prompt_hide"}

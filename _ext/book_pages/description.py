@@ -29,7 +29,7 @@ def describe_page(
 
     The description is that of the page's front matter or, if it has none, the first paragraph. If the address of the
     book is known (``book_address``), the head also gets the address of the page in each language and a picture for
-    previews, because these need absolute addresses.
+    previews. Both need absolute addresses.
     """
     given = GIVEN.search(context.get("metatags") or "")
     text = unescape(given[1] or given[2]) if given else _first_paragraph(doctree) or f"{context['page_title']}."

@@ -1,8 +1,8 @@
 """Editions of the book in other languages: where their pages are, and which pages are translated.
 
-An edition is a folder of the book with a file ``book.yml``, for example ``zh``. A translated page has the name of the
-English page in this folder, such as ``zh/chapters/01_what_a_tensor_is.md``. If the folder has no such file, the page is
-not translated yet: the edition's table of contents omits the page, and links to it lead to the English page.
+An edition is a folder of the book with a file ``book.yml``, for example ``zh``. In this folder, a translated page has
+the name of the English page, such as ``zh/chapters/01_what_a_tensor_is.md``. If the folder has no such file, the page
+is not translated yet: the edition's table of contents omits the page, and links to it lead to the English page.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Edition:
 
         They are ``language`` (for Sphinx: "zh_CN"), ``tag`` (for HTML: "zh-CN"), ``name`` (the language as its readers
         call it), ``title``, ``author``, ``copyright``, ``captions`` (of the parts), and two notes. A page that lacks a
-        translation shows the note ``not_translated``. A translated page shows the note ``behind`` if {count} blocks of
-        the English page have changed since the translation.
+        translation shows the note ``not_translated``. A translated page shows the note ``behind`` if the English page
+        has changed since the translation; ``{count}`` in this note is replaced by the number of changed blocks.
         """
         found: dict[str, Any] = yaml.safe_load((self.folder / SETTINGS).read_text(encoding="utf-8"))
         return found

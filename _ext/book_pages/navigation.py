@@ -49,7 +49,7 @@ def not_found_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def _sections(app: Sphinx, pagename: str) -> str:
-    """Return links to the sections of the page as an HTML list, which is shown below the page in the list of chapters.
+    """Return links to the sections of the page as an HTML list. The list of chapters shows it below the page's title.
 
     The result is an empty text if the page has no sections.
     """

@@ -178,7 +178,7 @@ def pairs(found: Iterable[tuple[Any, Any, bool]]) -> Iterator[tuple[Any, Any]]:
 
 @lru_cache(maxsize=32)  # more than the stages of a page; several marks refer to each stage
 def trace_of(html: str) -> Trace:
-    """Return the recording in the HTML of a stage. Its callers share it, and must not change it."""
+    """Return the recording in the HTML of a stage. Callers share the recording, and must not change it."""
     shown = BeautifulSoup(html, "html.parser").select_one("memory-stage > script")
     recorded: Trace = json.loads(shown.string)
     return recorded

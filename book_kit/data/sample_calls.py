@@ -14,7 +14,7 @@ import minitensor as mt
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.table import ROWS, Row
 
-#: The side of the square tensors, which have 1 MiB each. So masks of one or two bits per element fill whole bytes.
+#: The side of the square tensors of 1 MiB. It is a power of 2, so masks of 1 or 2 bits per element fill whole bytes.
 SIDE = 512
 
 

@@ -33,7 +33,7 @@ from minitensor.engine.modes import set_inplace_policy
 
 #: Python's errors for a text that cannot be compiled, because of its syntax, a null byte or too many nested brackets.
 NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
-# The largest number of characters of an answer. The recording of a long program of the book has a hundredth of them.
+# The largest number of characters of an answer. The recording of a long program of the book has a hundredth of that.
 MOST_SHOWN = 4_000_000
 
 
@@ -101,7 +101,7 @@ def record(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _append_output(done: RecordedRun, printed: str) -> None:
-    """Add the output after the last recorded step to the note about the end of the recording.
+    """Extend the note about the end of the recording by ``printed``, the output after the last recorded step.
 
     A notebook would show this output under the cell.
     """

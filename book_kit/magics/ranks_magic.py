@@ -96,7 +96,7 @@ def heading(count: int) -> str:
 
 
 def _as_recorded(heading: Text) -> str:
-    """Return a heading in the notebook's language. For recorded answers, add the versions that gave them."""
+    """Return a heading in the notebook's language. For recorded answers, add the versions of the libraries."""
     started = ranks.started()
     if started is not None and started.recorded:
         heading = message("{heading}, recorded with {versions}", heading=heading, versions=started.about)

@@ -200,8 +200,8 @@ class _Ends:
         if self._queue is not None:
             self._order += [self._ranks[descriptor] for descriptor, _ in self._queue.poll(0)]
             return [rank for rank in self._order if rank in ranks][:1]
-        # In the first pass, a rank may end just after its check, and then another rank before its check. The first pass
-        # finds only the later of these ends, and the second pass finds both.
+        # In the first pass, rank 0 may end just after its check, and then rank 1 just before its own. That pass finds
+        # only rank 1, which ended later, and the second pass finds both.
         passes = [[rank for rank in ranks if not _alive(self._pids[rank])] for _ in range(2)]
         return passes[1] if passes[0] else []
 

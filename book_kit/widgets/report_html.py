@@ -1,6 +1,7 @@
 """A report of ``explain`` as an HTML table. Text from the program never becomes markup.
 
-Importing this module adds the HTML output to the class of reports, so that their package needs no code for notebooks.
+Importing this module adds the HTML output to the class of reports, so that the package of that class needs no
+code for notebooks.
 """
 
 from __future__ import annotations

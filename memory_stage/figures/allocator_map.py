@@ -113,7 +113,7 @@ def _allocator_of(source: Any, device: str) -> CachingAllocator | None:
 
 
 def _parts_of(say: str, event: MemoryEvent, totals: tuple[int, int]) -> tuple[str, ...]:
-    """Split a sentence at its amounts. The page takes these from the event, so events share the other parts.
+    """Split a sentence at its amounts. The page takes the amounts from the event, so events share the other parts.
 
     Args:
         say: the sentence of the event.
@@ -135,7 +135,7 @@ def _parts_of(say: str, event: MemoryEvent, totals: tuple[int, int]) -> tuple[st
 
 
 def _makers(source: Any, events: list[MemoryEvent]) -> dict[int, MemoryEvent]:
-    """Return the event that made each block, by address. A log keeps those of live blocks."""
+    """Return the events that made the blocks, keyed by address. A log keeps those of live blocks."""
     live = getattr(source, "live", {})
     made = dict(live(events[0].device) if callable(live) else live)
     made.update((event.address, event) for event in events if event.kind == "alloc")
@@ -160,7 +160,7 @@ class _Memory:
         self.count = 0
 
     def copy_segments(self, views: Iterable[SegmentView], makers: Mapping[int, MemoryEvent]) -> None:
-        """Copy the segments of an allocator after the last event. ``makers`` has the names of the blocks."""
+        """Copy the segments that an allocator has after the last event. ``makers`` has the names of the blocks."""
         for view in views:
             segment = self._add(view.address, view.size, _pool(view.pool) if self.small_up_to else "")
             for block in view.blocks:

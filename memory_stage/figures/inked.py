@@ -22,7 +22,7 @@ from memory_stage.web.embed import source_module
 #: Matches a Chinese character.
 _WIDE = re.compile("[\u4e00-\u9fff]")
 
-#: Styles without the background that a dark page gives to outputs, and with the light colours in print.
+#: Styles that remove the background that a dark page gives to outputs, and use the light colours in print.
 _STYLE = """<style>
 .mt-inked { color-scheme: light dark; overflow-x: auto; }
 .mt-inked svg { width: 100%; min-width: 30em; max-width: 44em; height: auto; fill: light-dark(INK); }
@@ -52,7 +52,7 @@ class InkedFigure(Figure):
     def _repr_html_(self) -> str:
         text = io.StringIO()
         # The salt gives elements the same names in every build. Matplotlib's own font has no Chinese characters, so the
-        # browser draws such a text in a font of the reader's system.
+        # browser draws a Chinese text in a font of the reader's system.
         shown = "".join(part.get_text() for part in self.findobj(Text))
         fonts = "none" if _WIDE.search(shown) else "path"
         with rc_context({"svg.hashsalt": "minitensor", "svg.fonttype": fonts}), warnings.catch_warnings():

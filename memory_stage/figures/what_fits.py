@@ -59,8 +59,8 @@ WORDS = {
     "none": message("No {batchName} of the list fits at this {sizeName}."),
 }
 
-# The result of a choice: it fits, it fits only because unused segments are given back on the way, or memory runs out at
-# operation number n (``STOPPED + n``).
+# The result of a choice: it fits, it fits only because unused segments are released during the run, or memory runs out
+# at operation number n (``STOPPED + n``).
 FITS, RELEASED, STOPPED = 0, 1, 2
 
 
@@ -86,7 +86,7 @@ def show(
     """Return an explorer for several programs.
 
     Args:
-        programs: a dict of labels and functions of a batch and a size, whose results are not used.
+        programs: maps labels to functions of a batch and a size. Their return values are not used.
         batches, sizes: the batches and the sizes from which the reader chooses.
         capacities: the capacities of the device, in bytes or as "8 GiB".
         policies: in-place policies to run each program under; by default the current one.
@@ -148,7 +148,7 @@ def show(
 def _laws(
     programs: Mapping[str, Callable[..., Any]], policies: Sequence[str | None], dtype: str | None, run_at: Sequence[int]
 ) -> Iterator[Law]:
-    """Learn the law of each program under each policy, with ``dtype`` as its third argument if there is one."""
+    """Learn the law of each program under each policy. ``dtype``, if given, is the program's third argument."""
     for label, program in programs.items():
         given = program if dtype is None else functools.partial(_with_dtype, program, dtype)
         for policy in policies:

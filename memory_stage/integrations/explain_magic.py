@@ -65,7 +65,7 @@ class ExplainMagic(Magics):
             self._watch(parts, _uses_framework(source) or not has_minitensor(), options.all)
 
     def _watch(self, parts: list[Any], has_framework: bool, with_harmless: bool) -> None:
-        """Run code, and explain the in-place operations of minitensor and of the frameworks that it used."""
+        """Run code, and explain the in-place operations of minitensor and of the frameworks that the code used."""
         __tracebackhide__ = True
         names = self.shell.user_ns
         listener = listener_of_cell(parts, names) if has_minitensor() else None

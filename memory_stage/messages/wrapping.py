@@ -42,7 +42,7 @@ def wrapped(text: str, width: int, first: str = "", following: str = "", breaks_
     """Return the lines of a paragraph.
 
     Args:
-        width: columns at most.
+        width: the largest number of columns.
         first, following: the beginning of the first line, and of the others.
         breaks_words: True to break a word that is longer than a line; Chinese texts keep such a word whole.
     """

@@ -1,4 +1,4 @@
-"""Describe each step of a recording in one or two sentences. They use only facts that the ledger recorded.
+"""Describe each step of a recording in one or two sentences. The sentences use only facts from the ledger.
 
 :mod:`~memory_stage.sentences.sentences` has the rules for all sentences.
 """

@@ -242,7 +242,7 @@ def _describe_custom_end(done: FinishedStep, where: Text, sent: list[Sent]) -> T
 
 
 def _sending(sent: list[Sent], sentence: Callable[[Text], Text]) -> Text:
-    """Return ``sentence(text)`` with the most detailed text about the sent gradients that keeps it short enough."""
+    """Return ``sentence(text)`` with the most detailed text about the sent gradients that is short enough."""
     places = list(dict.fromkeys(each.label for each in sent))
     return first_fitting(
         sentence(joined([_to(each) for each in sent])),
@@ -260,7 +260,7 @@ def _earlier_value() -> Text:
 
 
 def _describe_freed(kept: list[StorageEntry]) -> Text:
-    """Describe the copies, marks or indexes that are freed with a node."""
+    """Describe the copies, indexes or marks (one bit per element) that are freed with a node."""
     kept = sorted(kept, key=lambda storage: int(storage.id))
     label = str(kept[0].event.get("label", "")).split()
     kind = next((word for word in ("marks", "copy", "part", "index") if word in label), "")
@@ -307,7 +307,7 @@ def _to(sent: Sent) -> Text:
 
 
 def _write(fact: Passed) -> Text:
-    """Describe the node of a group's value after a write through a view. This node splits the gradient."""
+    """Describe the node that splits the gradient of a view group, of which one view was written."""
     if fact.node is None:
         return _sending(
             fact.sent,
@@ -347,7 +347,7 @@ def _write(fact: Passed) -> Text:
 
 
 def _view(fact: Passed) -> Text:
-    """Describe the node of a view, which turns the gradient of the view into a gradient of the whole group."""
+    """Describe the node of a view, which turns the gradient of the view into one of its view group."""
     node: Any = fact.node
     sent = fact.sent[0]
     if fact.op in RESHAPING or fact.op in RESHAPING_IN_PLACE:

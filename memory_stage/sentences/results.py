@@ -285,7 +285,7 @@ def say_reshaped(done: FinishedStep, fact: Reshaped, raised: Wrote | None = None
 
 
 def _new_layout(done: FinishedStep, fact: Reshaped) -> tuple[Text, Text]:
-    """Return a sentence about the shape and strides of a tensor that an operation changed, and a shorter one."""
+    """Return a long and a short sentence about the shape and strides that an operation changed."""
     old, new = fact.old, fact.tensor.properties
     values: dict[str, Text | int] = {"operation": code(fact.called), "tensor": name_or_operation(done, fact.tensor)}
     strides = {"old_strides": str(old["strides"]), "new_strides": str(new["strides"])}

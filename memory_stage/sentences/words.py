@@ -26,7 +26,7 @@ def quoted(text: str) -> str:
 
 
 def code(text: Text) -> Text:
-    """Return a name in backticks, in the word order of the language; a phrase for a write that no event reported."""
+    """Return a name in backticks, or a phrase if the name stands for a write that no event reported."""
     if text == UNREPORTED_WRITE:
         return AN_UPDATE
     name = phrase(text) if isinstance(text, str) else text

@@ -17,7 +17,7 @@ import numpy as np
 
 SMALL = 64  # the length up to which all cells of a storage are shown
 LARGEST_IN_NUMBERS = 48  # the length up to which the picture shows numbers; a longer storage has grey levels instead
-RUNS = 4  # in a longer storage, so many runs of a tensor or a write are shown with their first and last cells
+RUNS = 4  # in a longer storage, the first and last cells of this many runs of a tensor or a write are shown
 # the largest number of runs of a recorded write; a write with more is recorded as one run, from first to last cell
 MOST_RANGES = 12
 
@@ -105,7 +105,7 @@ def holds(shape: Sequence[int], strides: Sequence[int], offset: int, cell: int) 
     for n, s in dims:
         low += min(0, (n - 1) * s)
         spans.append(spans[-1] + (n - 1) * abs(s))
-    rest = [cell - offset - low]  # the distance from the lowest cell, from which all strides count as positive
+    rest = [cell - offset - low]  # the distance from the lowest cell; from there, no stride counts as negative
     for (n, s), span in zip(reversed(dims), reversed(spans[:-1]), strict=True):
         step = abs(s)
         rest = [
