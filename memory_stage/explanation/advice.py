@@ -30,8 +30,8 @@ class WriteFacts:
         package: the package whose names the program uses.
         borrowed: True if the memory belongs to an array from which the tensor was made.
         attribute: the attribute, such as ``ctx.x``, in which a user-defined function keeps the tensor, or "".
-        apart: for another tensor that shares the memory and has a history without this write: its name, and True if it
-            is smaller than the written tensor. None if there is no such tensor.
+        apart: the name of another tensor that shares the memory and whose history lacks the write, and True if that
+            tensor is smaller than the written one. None if there is no such tensor.
     """
 
     leaf: bool = False
@@ -124,7 +124,7 @@ def _rewritten(row: ReportRow, code: list[str], about: WriteFacts) -> Text:
 
 
 def _advise_return(code: list[str], line: int, statement: str) -> list[Text]:
-    """Advise a function to return its argument if ``statement`` rebinds the argument and no later line reads it."""
+    """Advise to return the argument that ``statement`` rebinds, if no later line of the function reads it."""
     name = statement.partition(" = ")[0]
     around = [each for each in _all_in(code, ast.FunctionDef) if each.lineno <= line <= (each.end_lineno or 0)]
     if not around:

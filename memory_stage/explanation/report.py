@@ -121,7 +121,7 @@ def outcome(report: Report, failed: bool, shared: Text | None) -> Text | None:
 
     Args:
         failed: True if an error ended the run.
-        shared: the recorder's words on names that share memory; None without any.
+        shared: the recorder's sentence about names that share memory; None if there are none.
     """
     rows, totals = report.rows, report.totals
     errors = [row for row in rows if row.verdict is Verdict.RAISES]

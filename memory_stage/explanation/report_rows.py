@@ -62,7 +62,7 @@ class SavedTensor:
         op, where: the operation that saved it, and the line that called the operation.
         what: its role in the operation: ``input``, ``output``, or ``inputs x and y`` if one tensor is both.
         lost: True if bytes of it were overwritten; otherwise only the version of its storage has changed.
-        asked_for: True if a backward has read it since, and raised.
+        asked_for: True if a later backward needed it and raised an error.
     """
 
     op: str

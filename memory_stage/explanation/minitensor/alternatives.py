@@ -18,7 +18,7 @@ class Facts:
         op: the in-place operation.
         size, elements: bytes and number of elements of the tensor that was written, or would have been.
         needs: the tensors that the operation's backward needs.
-        copied, marked: bytes of copies and of marks that the operation saved for its own backward.
+        copied, marked: bytes of copies and of marks (one bit an element) that the operation saved for its own backward.
         preserved: bytes that were preserved for other operations.
         preservable: bytes of the stale tensors that "copy_on_write" would have preserved.
         lost: for each saved tensor that became stale, True if bytes of it were overwritten.

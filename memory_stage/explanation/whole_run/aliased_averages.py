@@ -44,7 +44,7 @@ class _Container:
 
 
 def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
-    """Yield a fault for each dict or list that holds aliases of parameters, if the program treats it as copies.
+    """Yield a fault for each dict or list that holds aliases of parameters that the program treats as copies.
 
     The program does so if it updates an entry in place from the parameter, or copies the entries into the parameters.
     """
@@ -63,7 +63,7 @@ def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
         restored = next((one for one in text.statements() if _restores(one, each.name)), None)
         is_loaded = restored is not None and "load_state_dict" in ast.unparse(restored)
         if is_loaded and any(is_state for _, is_state in kept):
-            restored = None  # the class `StateDicts` reports such a call of load_state_dict while the program runs
+            restored = None  # the class `StateDicts` reports this call of load_state_dict while the program runs
         if averaged is not None or restored is not None:
             yield _fault(text, each, kept, averaged, restored)
 

@@ -34,7 +34,7 @@ def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
 def _paired(statement: ast.stmt) -> tuple[str, str] | None:
     """Return ``("target", "net")`` for ``for t, p in zip(target.parameters(), net.parameters())``, or None.
 
-    The body of the loop writes in place into the parameters of the network returned first, and reads the other's.
+    The body of the loop writes in place into the parameters of the first network and reads those of the second.
     """
     if not isinstance(statement, ast.For) or not isinstance(statement.target, ast.Tuple):
         return None

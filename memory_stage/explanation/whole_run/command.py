@@ -174,7 +174,7 @@ def _refuse(text: str) -> int:
 
 
 class WindowOfFault:
-    """A counted run of a program, and the window around its first fault.
+    """A run of a program that counts its statements, and the window of statements around its first fault.
 
     Args:
         nodes_made: returns how many nodes of the graph have been made.

@@ -84,7 +84,7 @@ def evidence_of_cut_history(refused: RefusedStatement) -> tuple[Evidence, ...]:
 
 
 def _cut(refused: RefusedStatement) -> tuple[ast.expr, str] | None:
-    """Return the last expression that drops a history on the way to the loss, and the tensor that has it; or None."""
+    """Return the last expression that drops a history on the way to the loss, and the tensor that had it; or None."""
     root = "" if refused.statement is None else program_text.differentiated(refused.statement)
     if not root:
         return None

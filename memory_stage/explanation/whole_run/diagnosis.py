@@ -32,7 +32,7 @@ class FrameworkDiagnosis(Protocol):
         """The error in this package that ended the watch, or None."""
 
     def begin(self) -> None:
-        """Watch this thread. After :meth:`end`, continue the logs."""
+        """Watch this thread. A call after :meth:`end` continues the logs."""
 
     def end(self) -> None:
         """Stop watching."""

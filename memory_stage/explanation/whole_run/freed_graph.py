@@ -211,7 +211,7 @@ def _name_of_constant(border: _Border, names: ProgramNames) -> str:
 
 
 def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
-    """Return the nodes behind the variable from which line ``freed`` ran backward, if it is in the innermost frame."""
+    """Return the nodes behind the variable from which line ``freed`` of the innermost frame's function ran backward."""
     statement = ProgramText(freed.file).statement_at(freed.number)
     name = "" if statement is None else differentiated(statement)
     frame = frames[0] if frames else None
@@ -221,7 +221,7 @@ def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
 
 
 def _lists_with(node: Any, frames: list[FrameType]) -> tuple[list[str], ProgramLine]:
-    """Return the lists that hold a result of a node, and the line that their frame runs; [] if there are none."""
+    """Return the lists that hold a result of a node, and the line that their frame is running; [] if there are none."""
     for frame in frames:
         lists = lists_with_node(node, frame)
         if lists:

@@ -114,7 +114,7 @@ class FreedResults:
         return [node for node in self.graph.nodes_behind(tensors) if not self._is_old(node)]
 
     def results_in(self, frames: list[FrameType]) -> Iterator[tuple[str, Any]]:
-        """Yield these results among the variables and attributes of frames, each with its name."""
+        """Yield the results to which variables and attributes of frames refer, each with its name."""
         found = named_tensors.in_frames(frames, self.graph.is_tensor)
         yield from ((name, x) for name, x in found if self.graph.node_of(x) in self._border)
 
@@ -155,7 +155,7 @@ class FreedResults:
         return not trained <= self._leaves_of_new
 
     def is_fixed(self, x: Any) -> bool:
-        """Return True if there is an optimizer, but none has a leaf behind ``x``, and no line has written one."""
+        """Return True if there is an optimizer, no optimizer has a leaf behind ``x``, and no line wrote such a leaf."""
         owned, leaves = self._owned(), self.leaves_behind(x)
         return bool(owned) and owned.isdisjoint(leaves) and not self.written_in(*leaves)
 
@@ -214,7 +214,7 @@ class OutsideLoop:
     def fixes(self) -> tuple[Fix, ...]:
         """Return the advice to compute the result in each iteration, with an edit if that is certainly right.
 
-        If the loop computes the result again, the first one is meant as a constant. It may also be one if the loop
+        If the loop computes the result again, the first result is meant as a constant; perhaps also if the loop
         averages the parameters or reads them again.
         """
         if self.is_constant():
@@ -265,7 +265,7 @@ class OutsideLoop:
         return (self._freed.is_repeated and bool(written)) or not owned.isdisjoint(leaves)
 
     def _moved(self) -> tuple[Edit, ...]:
-        """Return the edit that moves the forward pass into the loop; () unless nothing else can notice the move."""
+        """Return the edit that moves the forward pass into the loop; () if other code may notice the move."""
         text, loop, made, freed = self._text, self._loop, self._made, self._freed
         block = [] if made is None else text.block_of(made)
         asking = text.statement_at(freed.asking.number)

@@ -141,7 +141,7 @@ def _overwritten(
 
 
 def _is_stale(run: WatchedPaddleRun, version: str, value: Any) -> bool:
-    """True if the graph of a tensor saved numbers that were overwritten unnoticed by Paddle."""
+    """True if the graph of a tensor saved numbers that a write has changed without Paddle's notice."""
     if not run.calls.is_tensor(value):
         return False
     return any(_unnoticed_writers(run, saved) for saved in saved_states(run, version, [value]))

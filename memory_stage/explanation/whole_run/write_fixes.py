@@ -366,7 +366,7 @@ def _with_needed_targets(statement: ast.Assign, needed: set[str]) -> ast.Assign:
 
 
 def fix_leaf_write(lost: OverwrittenValue) -> Fix:
-    """Return the fix that moves the write behind the backward pass; only its sentence if a move may be wrong."""
+    """Return the fix that moves the write behind the backward pass; it has no edits if a move may be wrong."""
     tensor, asked = f"`{lost.name}`" if lost.name else message("the parameter"), lost.asked_in.number
     edits = _move_behind(lost)
     sentence = message(
