@@ -143,8 +143,8 @@ class SharedArrays:
 
         Args:
             extent: the addresses of the first byte and of the byte after the last one.
-            node: the sequence number of the node. The number recorded for its call is at most
-                :data:`MOST_NODES_OF_A_CALL` smaller.
+            node: the sequence number of the node. ``on_read`` got the number of the first node of the same call,
+                which is at most :data:`MOST_NODES_OF_A_CALL` smaller.
         """
         shared = self._shared.get(storage)
         if shared is None:
