@@ -318,7 +318,7 @@ class Engine(Protocol):
         """Return the bytes that the host's meter has subtracted for a storage. Called while ``Free`` is handled."""
 
     def freed_on_gpu(self, storage: Storage) -> tuple[GpuMeter, int] | None:
-        """Return the GPU's meter and the bytes that it subtracts; None on the host. Called when ``freed`` is."""
+        """Return the GPU's meter and the bytes that it subtracts; None on the host. Called with ``freed``."""
 
     def numbers(self, storage: Storage, cells: Iterable[int]) -> list[Any]:
         """Return the values of the given cells as Python numbers."""

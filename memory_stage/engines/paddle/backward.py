@@ -230,7 +230,7 @@ class PaddleBackward:
     def _emit_stale(self, error: BaseException) -> None:
         """Emit the error at the node that raised it.
 
-        It is the first pending node that saved a tensor whose version has changed.
+        This is the first pending node that saved a tensor whose version has changed.
         """
         passed = set(self._passed)
         for address in self._order:

@@ -71,7 +71,7 @@ def numbers(gradient: Any) -> np.ndarray | None:
 
 
 def before_and_after(before: np.ndarray, gradient: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of a gradient before and after a hook; without an earlier copy, both are the later ones."""
+    """Return the numbers of a gradient before and after a hook; without a copy from before, both are those after it."""
     after = tensor_access.copied(gradient)
     return (before, after) if before.shape == after.shape else (after, after)
 

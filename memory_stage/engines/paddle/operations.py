@@ -77,7 +77,7 @@ class OpenCall:
         not_in_table: True if the call used a function that the table does not contain.
         unversioned: tensors that were overwritten without incrementing the version, each with the name of the function.
         where: the index, if the call is an assignment to a part of a tensor.
-        gradients: gradients that the call may set to zero, each with the bytes of its numbers.
+        gradients: gradients that the call may set to zero, each with a copy of its bytes.
     """
 
     name: str

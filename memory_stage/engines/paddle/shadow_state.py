@@ -302,7 +302,7 @@ class ShadowState:
         return found
 
     def _without_entry(self, fn: Any) -> list[Any]:
-        """Return ``fn`` and its ancestors without entries, parents first. A loop is used: graphs can be deep."""
+        """Return ``fn`` and its ancestors without entries, parents first. It is a loop, because graphs can be deep."""
         order: list[Any] = []
         done: set[int] = set()
         todo = [fn]

@@ -68,7 +68,7 @@ class Call:
             self.is_silent = of not in _VIEW_PROPERTIES if name == "__get__" else of != "data"
             name = of
         else:
-            # torch calls such functions internally, for example in its profiler
+            # torch calls functions of these types internally, for example in its profiler
             inner = type(function).__name__ in ("OpOverload", "OpOverloadPacket", "TorchBindOpOverload")
             self.is_silent = inner or name in _SILENT or not name
         self.is_gradient = name == "grad" and getattr(function, "__name__", "") == "__get__"

@@ -134,7 +134,7 @@ class Mode(TorchFunctionMode):
             self.emit(events.Omission(text))
 
     def made(self, name: str, x: torch.Tensor) -> None:
-        """Emit a tensor that was created by a function that no mode observes."""
+        """Emit the creation of a tensor by a function that no mode observes."""
         if not self.is_open or self.is_off_stack or threading.get_ident() != self._thread:
             return
         with self.guard, muted():

@@ -229,7 +229,7 @@ class Nodes:
             self._add_entry(tag, Entry(what, counter, layout, version, is_compared=False))
 
     def _counter_of(self, data: torch.Tensor, memory: Memory, version: int) -> VersionCounter:
-        """Return the counter of ``data``, of a registered tensor at its address and version, or else ``memory``."""
+        """Return the counter of ``data`` or of a registered tensor at its address and version; else ``memory``."""
         if self._registry.is_registered(data):
             return self._registry.current_counter(data)
         if (alias := self._registry.counter_of(data)) is not None:
