@@ -22,7 +22,7 @@ from typing import Any
 
 from memory_stage.model.finished_step import Statement
 
-#: The flags of code objects that future statements set.
+#: The flags that future statements set in code objects.
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 

@@ -135,7 +135,7 @@ def _text(node: ast.AST) -> str:
 
 
 def settle(facts: Sequence[Any]) -> None:
-    """Name each operation of a finished step by the text of its expression, unless that ran different operations."""
+    """Name each operation of a finished step by the text of its expression, unless that expression ran others, too."""
     by_place: dict[Place, list[Operated]] = {}
     for fact in facts:
         if isinstance(fact, Operated) and fact.at is not None:

@@ -299,7 +299,7 @@ def _hook_functions(source: ProgramSource, namespace: dict[str, Any], also: Sequ
 
 
 class _Printed:
-    """A stdout that adds text to the running step, and prints it with ``echo`` or without an active recording."""
+    """A stdout that adds text to the running step. It prints the text with ``echo``, or if no step is recorded."""
 
     def __init__(self, recorder: Recorder, stdout: Any, echo: bool) -> None:
         self._recorder, self._stdout, self._echo = recorder, stdout, echo

@@ -147,8 +147,8 @@ class Steps:
         Args:
             frame: the frame of the running function, if its local variables can be read.
             partly: True if the statement continues in a later step.
-            has_returned: True if the step ended because its function returned. Names that the caller has bound since
-                then belong to the next step.
+            has_returned: True if the step ended because its function returned. Names that the caller bound after the
+                return belong to the next step.
         """
         step, self.open = self.open, None
         if step is None or not self.active:

@@ -1,7 +1,7 @@
 """The recorded part of a run (some statements, or one iteration of a loop), and the options that choose this part.
 
-Before a window begins, a program runs with hooks and without a subscription to an engine, and a statement costs
-less than a microsecond more. A recording of 500 steps can therefore begin after millions of statements.
+Before a window begins, a program runs with hooks and without a subscription to an engine, and a statement takes
+less than a microsecond longer. A recording of 500 steps can therefore begin after millions of statements.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def checked_steps(steps: int) -> int:
 
 
 def parsed_number(text: str) -> int:
-    """Return the whole number in an option's text, which must be at least 1.
+    """Return the number in an option's text, a whole number from 1.
 
     Raises:
         argparse.ArgumentTypeError: if the text is something else.
