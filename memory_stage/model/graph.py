@@ -192,7 +192,7 @@ class Graph:
         return state
 
     def _state_before(self, entry: TensorEntry) -> StateEntry | None:
-        """Return the state of a tensor's node, if an unrecorded write has changed the tensor's memory since then."""
+        """Return the state that an unrecorded write to a tensor replaced: that of its node; None without one."""
         x = entry.ref()
         node = self.entry_of(self._engine.node(x) if x is not None else None)
         if node is None or node.state.dropped or node.state.group is not entry.group:

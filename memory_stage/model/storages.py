@@ -197,7 +197,7 @@ class Meters:
 
     Attributes:
         start: the bytes that were allocated in host memory at the beginning.
-        peak: the most bytes that were allocated in host memory since then.
+        peak: the most bytes that were allocated in host memory since the beginning.
         used: True if at least one storage of the run is on a GPU.
     """
 
@@ -218,7 +218,7 @@ class Meters:
             self._registered.append(gpu)
             self._others[id(gpu)] = self._others.get(id(gpu), 0) + gpu.counters().allocated
         if self._gpu is None and self._registered:
-            # Choose a GPU before a storage is registered, because its allocator may release reserved bytes earlier.
+            # Choose a GPU now: its allocator may release reserved bytes before a storage on it is registered.
             self._gpu = self._registered[-1]
         if self._gpu is not None:
             self._gpu_peak = self._allocated_on(self._gpu)
@@ -239,7 +239,7 @@ class Meters:
         return gpu.name
 
     def add_existing(self, gpu: GpuMeter, counted: int) -> None:
-        """Subtract a storage that the trace shows from the bytes on ``gpu`` that it does not show."""
+        """Subtract the bytes of a shown storage from those on ``gpu`` that the trace does not show."""
         self._others[id(gpu)] = self._others.get(id(gpu), 0) - counted
 
     def free_other(self, gpu: GpuMeter, counted: int) -> None:
@@ -254,7 +254,7 @@ class Meters:
         """Update the peaks after an event.
 
         Args:
-            others_freed: the freed bytes of host memory that belong to storages that the trace does not show.
+            others_freed: the bytes of freed storages in host memory that the trace does not show.
         """
         self.peak = max(self.peak, self._engine.allocated() + others_freed)
         if self._gpu is not None:

@@ -84,7 +84,7 @@ class UnannouncedWrites:
     def unversioned(
         self, op: str, entry: TensorEntry | None, storage: StorageEntry, cover: Cover
     ) -> changes.Unversioned:
-        """Return the change for a write that changed no version. Unless checked, backward will read the new values."""
+        """Return the change for an unversioned write. Backward will read the new values, unless it checks them."""
         readable = [
             save for save in storage.saves if save.storage is storage and not save.stale and self._may_be_read(save)
         ]
