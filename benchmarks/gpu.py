@@ -41,14 +41,14 @@ BATCH, WIDTHS = 512, (1024, 2048, 2048, 10)
 
 
 class Library:
-    """Functions of a library: wait for the device, return the bytes in use, reset their peak, and return their peak."""
+    """Functions of a library that wait for the device, return the bytes in use, reset their peak, and return it."""
 
     def __init__(self, wait: Callable[[], Any], used: Callable[[], int], reset: Callable[[], Any], peak: Any) -> None:
         self.wait, self.used, self.reset, self.peak = wait, used, reset, peak
 
 
 def measure(library: Library, work: Callable[[], Any]) -> dict[str, Any]:
-    """Return the seconds, the peak bytes and the kept bytes of ``work``, without the bytes in use before its call."""
+    """Return the seconds of ``work``, and its peak bytes and kept bytes beyond the bytes in use before its call."""
     for _ in range(3):  # the first calls compile kernels and fill the allocator's cache
         work()
     library.wait()

@@ -44,7 +44,7 @@ y.sum().backward()
 '''
 answer = str(len(stage.record(program).data["variants"][0]["steps"]) >= 5)
 """
-#: Maps each contestant to its program, the keys of its wheels in live.json (without Pyodide), and its right answer.
+#: Maps each contestant to its program, the keys of its wheels in live.json (besides Pyodide), and its right answer.
 CONTESTANTS = {"bare": (BARE, ["numpy"], "6.0"), "ours": (OURS, ["numpy", "minitensor"], "True")}
 
 _WORKER = """

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 RESULT, RECORD = ROOT / "_build" / "bench" / "long_run.json", ROOT / "facts" / "long-run.json"
 ITERATIONS = 100_000
 
-#: The most memory that watching may add over the whole run: a share of the unwatched process, and bytes.
+#: The most memory that watching may add over the whole run, as a share of the unwatched process's memory and in bytes.
 MOST_SHARE, MOST_BYTES = 0.05, 100_000_000
 
 

@@ -70,7 +70,7 @@ class Ratio:
         most: the target.
         unit: "s", "bytes" or a noun for what is counted.
         ours, theirs: the names of the two figures.
-        of: the library of the first figure, if it is not minitensor.
+        of: the library of ``ours``, if it is not minitensor.
     """
 
     name: str
@@ -170,7 +170,7 @@ def fit_line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
         return 0.0, 0.0
     x, y = np.array(positive, np.float64).T
     line = np.array([y.min(), y[-1] / x[-1]])
-    for _ in range(100):  # steps of the Gauss-Newton method, which may reduce a value at most to half of it
+    for _ in range(100):  # Gauss-Newton steps, each of which leaves at least half of a value
         expected = line[0] + line[1] * x
         rates = np.stack([1 / expected, x / expected], axis=1) * line
         step = np.linalg.lstsq(rates, np.log(y / expected), rcond=None)[0]

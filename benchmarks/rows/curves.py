@@ -22,7 +22,7 @@ TITLE = "cost curves"
 PARTS = ("size", "depth", "graph")
 ROUNDS = 2
 
-#: The bytes of a tensor: three sizes in each power of ten, beginning with three float32.
+#: The sizes of the tensors in bytes: three in each power of ten, beginning with three float32 numbers.
 SIZES = [12, *(4 * round(10 ** (k / 3) / 4) for k in range(4, 26)), 400_000_000][: 9 if QUICK else None]
 DEPTHS = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000][: 6 if QUICK else None]
 

@@ -19,7 +19,7 @@ from minitensor.engine.device.counters import cpu_meter, cpu_peaks
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Return the bytes of live storages, and of gradients that a running backward has not passed on yet."""
+    """Return the bytes of live storages, and of gradients that ``backward()`` has not passed on yet."""
     return cpu_meter.allocated
 
 

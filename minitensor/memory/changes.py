@@ -36,8 +36,8 @@ class MemoryChange(NamedTuple):
 def change_of(event: events.Event) -> MemoryChange | None:
     """Return the change of allocated bytes that ``event`` reports; None if it reports none.
 
-    On the host, the allocated bytes are those of storages and of gradients in flight. Backward has computed such a
-    gradient and not passed it on yet, and the gradient has no storage. On a GPU, the allocated bytes are those of the
+    On the host, the allocated bytes are those of storages and of gradients in flight, which ``backward()`` has
+    computed and not passed on yet, and which have no storage. On a GPU, the allocated bytes are those of the
     allocator's blocks.
     """
     match event:

@@ -51,7 +51,7 @@ class Measure(Subscription):
     ``m.allocated``, ``m.peak``, ``m.allocations`` and ``m.extra_bytes`` are the figures of ``m.device``, as
     :class:`Bytes` describes them; ``m["cpu"]`` and ``m["gpu:sim"]`` are the :class:`Bytes` of any device.
 
-    On the host, an allocation is a new storage. Gradients that a running backward has computed and not passed on yet
+    On the host, an allocation is a new storage. Gradients that ``backward()`` has computed and not passed on yet
     count for ``allocated`` and ``peak``, but not as allocations. On a GPU, an allocation is a block of the allocator;
     its size is rounded up, and temporary memory inside an operation also counts.
     """

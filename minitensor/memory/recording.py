@@ -27,8 +27,8 @@ from minitensor.memory.entries import ASSIGNED, USED, RecordedEvent, TrackedMemo
 from minitensor.memory.naming import Naming, names_in_reach
 from minitensor.memory.source_lines import Site, is_engines
 
-#: The first of the artificial addresses that a recording assigns to gradients in flight. Backward has computed these
-#: gradients on the host and not passed them on yet, and they have no storage. No real address of a process is as high.
+#: The first of the artificial addresses that a recording assigns to gradients in flight, which ``backward()`` has
+#: computed on the host and not passed on yet, and which have no storage. No real address of a process is as high.
 IN_FLIGHT = 1 << 48
 
 

@@ -38,7 +38,7 @@ class Initializer:
 
 
 class Constant(Initializer):
-    """Set every element to ``value``, in the shape of the parameter."""
+    """Set every element of the parameter, which may have any shape, to ``value``."""
 
     def __init__(self, value: float = 0.0) -> None:
         self.value = checks.real("Constant", "value", value)

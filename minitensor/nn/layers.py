@@ -147,7 +147,7 @@ class Unflatten(Layer):
 
     Raises:
         IndexError: on a call, if ``x`` does not have such an axis.
-        ValueError: on a call, if the lengths do not make up the dimension.
+        ValueError: on a call, if the product of the lengths is not the length of the dimension.
     """
 
     def __init__(self, axis: int, shape: Any, name: str | None = None) -> None:

@@ -230,7 +230,7 @@ def unfold(x: Tensor, axis: int, size: int, step: int, name: str | None = None) 
 def kthvalue(
     x: Tensor, k: int, axis: int | None = None, keepdim: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return the ``k``-th smallest element along ``axis`` (by default the last), counted from 1, and its position.
+    """Return the ``k``-th smallest element (counted from 1) along ``axis``, by default the last axis, and its position.
 
     Returns:
         Two tensors: the elements, and their positions (int64). Both have the shape of ``x`` without ``axis``, or with

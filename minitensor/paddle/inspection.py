@@ -125,7 +125,7 @@ def inplace_version_of(x: Tensor) -> int:
 def bump_inplace_version(x: Tensor) -> None:
     """Increment the version of ``x`` after a write that the engine did not notice.
 
-    Backward then refuses the saved ``x``, as after any other write.
+    ``backward()`` then refuses the saved ``x``, as after any other write.
     """
     log_write(x._storage, "_bump_inplace_version")
 

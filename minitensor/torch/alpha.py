@@ -33,7 +33,7 @@ def scale_operand(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> An
     tensors = [operand for operand in (x, y) if isinstance(operand, BaseTensor)]
     dtype = promoted_dtype(tensors) if tensors else None
     if isinstance(alpha, bool) and dtype != np.bool_:
-        raise RuntimeError(f"{op}(): Boolean alpha only supported for Boolean results; alpha is {alpha}, a number is 1")
+        raise RuntimeError(f"{op}(): Boolean alpha only supported for Boolean results; alpha is {alpha}; pass a number")
     if dtype in FLOATS:
         check_range(factor, dtype)
     elif dtype is not None and dtype in INTEGERS and isinstance(factor, int):

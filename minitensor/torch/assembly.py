@@ -63,8 +63,8 @@ def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
 def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``function`` so that it also accepts a tensor ``out``, writes the result into it, and returns it.
 
-    If ``out`` is given, the wrapped function raises RuntimeError if a tensor requires grad, or if the dtype of ``out``
-    cannot hold the result.
+    With ``out``, the wrapped function raises RuntimeError if a tensor requires grad, or if the dtype of ``out`` cannot
+    hold the result.
     """
 
     @functools.wraps(function)

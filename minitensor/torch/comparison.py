@@ -26,9 +26,9 @@ from minitensor.torch.tensor import Tensor, as_torch, without_history
 def with_gradient_like(x: Any, y: Any) -> Any:
     """Return the operand ``y`` of an in-place comparison with ``x``, prepared for backward.
 
-    Backward of such a comparison computes a gradient of 0 in the dtype of ``x`` for both operands. If ``y`` has another
-    dtype and a history, the result is an alias of ``y`` that casts this gradient to the dtype of ``y``. The elements of
-    ``y`` are not cast.
+    The backward pass of such a comparison computes a gradient of 0 in the dtype of ``x`` for both operands. If ``y``
+    has another dtype and a history, the result is an alias of ``y`` that casts this gradient to the dtype of ``y``. The
+    elements of ``y`` are not cast.
     """
     if not isinstance(x, BaseTensor) or not isinstance(y, BaseTensor) or x._array.dtype == y._array.dtype:
         return y

@@ -43,7 +43,7 @@ def _own_input(op: str, x: BaseTensor, *wanted: Node | None) -> Saved:
 
 
 def revived(node: Node, what: str, saved: Saved, *rest: Any) -> BaseTensor:
-    """Return a saved tensor for a backward that is itself recorded; raise an error if the tensor was overwritten."""
+    """Return a saved tensor for a recorded backward pass; raise an error if the tensor was overwritten."""
     if not is_intact(saved):
         raise errors.stale(node, what, saved)
     return engine_revived(node, what, saved, *rest)

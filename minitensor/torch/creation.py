@@ -374,7 +374,7 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: b
         if step == 0:
             raise ValueError("step must be nonzero: as an integer, it is 0")
     count = math.ceil((end - start) / step)
-    if wanted.numpy in INTEGERS:  # as in PyTorch, only the length of an int64 range is computed from truncated numbers
+    if wanted.numpy in INTEGERS:  # as in PyTorch, truncate the bounds only now, except for int64
         start, step, whole = int(start), int(step), True
     if count > engine.MOST_ELEMENTS:
         raise RuntimeError(f"arange: {shown(count)} numbers are more than memory holds")

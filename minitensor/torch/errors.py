@@ -346,7 +346,7 @@ class Anomaly:
     """The settings of ``torch.autograd.set_detect_anomaly``.
 
     Attributes:
-        on: True if a failing backward reports the line that called the failing operation.
+        on: True if an error in backward also reports the line that called the failing operation.
         check_nan: True if backward also fails when a gradient contains nan.
     """
 

@@ -122,7 +122,7 @@ def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
 def _basic(x: Tensor, entries: tuple[Any, ...]) -> tuple[tuple[Any, ...], views.View]:
     """Return a basic index in numpy's form, and the operation that PyTorch records last when it applies the index.
 
-    PyTorch records a slice that selects everything only if the index has no other entry.
+    PyTorch records a slice of a whole dimension if it is the only entry, as in ``x[:]``, but not in ``x[:, 0]``.
     """
     op = views.ALIAS
     index: list[Any] = []
@@ -145,7 +145,7 @@ def _basic(x: Tensor, entries: tuple[Any, ...]) -> tuple[tuple[Any, ...], views.
 
 
 def _takes_all(x: Tensor, entries: tuple[Any, ...]) -> bool:
-    """True if a basic index consists of ``...`` and of slices that select everything."""
+    """True if a basic index consists only of ``...`` and of slices of whole dimensions, as in ``x[..., :]``."""
     pairs = zip(entries, x._array.shape, strict=False)
     return all(entry is Ellipsis or (isinstance(entry, slice) and entry.indices(n) == (0, n, 1)) for entry, n in pairs)
 
@@ -168,7 +168,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 
 def _lay_out(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tensor:
-    """Return ``out`` in PyTorch's memory layout. The advanced index ``entries`` read its elements from ``source``."""
+    """Return ``out`` in PyTorch's memory layout. ``entries`` is the index that selected ``out`` from ``source``."""
     index: list[np.ndarray] = []
     axes: list[int] = []
     plain: list[Any] = []

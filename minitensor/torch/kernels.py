@@ -249,7 +249,7 @@ def at_or_beyond_bounds(x: np.ndarray, min: Any, max: Any) -> np.ndarray:
 
 
 def with_no_slope(gradient: np.ndarray, saved: np.ndarray) -> np.ndarray:
-    """Return ``gradient``. Its derivative with respect to ``saved`` is 0, which matters only in a recorded backward."""
+    """Return ``gradient``. Its derivative by ``saved`` is 0, which matters only if the backward pass is recorded."""
     return gradient
 
 
@@ -274,8 +274,8 @@ def _and_zeros_on_tensors(node: Node, g: Tensor) -> tuple[Tensor, Tensor]:
 _NO_SLOPE = Operation("no_slope", _and_zeros)
 _NO_SLOPE.later = lambda: _and_zeros_on_tensors
 
-#: The functions that derivative rules call, keyed by name: first for backward on arrays, then for a recorded backward
-#: on tensors.
+#: The functions that derivative rules call, keyed by name: first for a backward pass on arrays, then for a recorded
+#: backward pass on tensors.
 ON_ARRAYS = {"within_bounds": within_bounds, "at_or_beyond_bounds": at_or_beyond_bounds, "with_no_slope": with_no_slope}
 ON_TENSORS = {
     "within_bounds": lambda x, min, max: Tensor._made(within_bounds(x._array, min, max)),

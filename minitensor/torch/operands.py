@@ -172,7 +172,7 @@ _COMPARISONS = frozenset(("equal_", "not_equal_", "less_than_", "less_equal_", "
 def into(op: str, target: BaseTensor, other: BaseTensor) -> BaseTensor:
     """Return ``other`` converted to the dtype that an in-place operation on ``target`` needs.
 
-    A comparison stores its truth values in any dtype. Its operand is converted only if both have then the same dtype.
+    For a comparison, which may write into any dtype, ``other`` is converted only if ``target`` has the promoted dtype.
 
     Raises:
         RuntimeError: if ``target`` cannot hold the result: the dtype of the result is of a higher kind, or ``other`` is

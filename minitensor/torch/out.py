@@ -21,9 +21,9 @@ COMPUTED_IN_OUT = frozenset(
     ("arange", "cumprod", "cumsum", "empty", "eye", "full", "linspace", "logspace", "ones", "prod", "rand", "randn")
     + ("sum", "zeros")
 )
-#: Functions with one result whose ``out`` must have the dtype of the result. For others ``out`` may have another dtype
-#: of the same or a higher kind, unless ``dtype`` is given. ``out`` of a function with several results must have their
-#: dtypes, and ``out`` of ``all`` and ``any`` must hold bools or uint8.
+#: Exact functions: they have one result, and ``out`` must have its dtype (for ``all`` and ``any``: bool or uint8). If a
+#: function has several results, the tensors in ``out`` must have the dtypes of the results. For any other function,
+#: ``out`` may have another dtype of the same or a higher kind, unless ``dtype`` is given.
 EXACT = frozenset(
     ("abs", "absolute", "addmm", "all", "amax", "amin", "any", "argmax", "argmin", "baddbmm", "bitwise_not", "bmm")
     + ("ceil", "diag", "dot", "fix", "floor", "frac", "gather", "heaviside", "index_add", "index_select", "inner")
@@ -33,7 +33,7 @@ EXACT = frozenset(
 )
 #: Functions that are exact if their bounds are numbers. ``lerp`` is exact if its weight is a tensor with dimensions.
 EXACT_BETWEEN_NUMBERS = frozenset(("clamp", "clamp_max", "clamp_min", "clip"))
-#: Functions without a gradient. Their inputs may require grad.
+#: Functions without a gradient, whose inputs may require grad.
 WITHOUT_GRADIENT = frozenset(
     ("all", "any", "argmax", "argmin", "eq", "ge", "gt", "isin", "le", "logical_and", "logical_not", "logical_or")
     + ("logical_xor", "lt", "multinomial", "ne", "nonzero", "signbit")
@@ -52,8 +52,8 @@ def write_into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: 
 
     Raises:
         RuntimeError: if a tensor requires grad although ``op`` is not in ``WITHOUT_GRADIENT``, or if the dtype of
-            ``out`` cannot hold the result. Also if it differs from the dtype of the result and ``op`` is exact, ``op``
-            has several results, or ``dtype`` is given.
+            ``out`` cannot hold the result. If ``op`` is exact or has several results, or if ``dtype`` is given, also if
+            ``out`` and the result differ in dtype.
         TypeError: if ``out`` is not a tensor, or not a tuple of as many tensors as there are results.
     """
     targets = out if isinstance(out, (tuple, list)) else (out,)

@@ -428,7 +428,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 
 
 def _dims(dim: Any, ndim: int) -> Any:
-    """Return ``dim``, one number or several, counted from the first dimension. None, which means all, remains None."""
+    """Return ``dim``, one number or several, counted from the first dimension. None (all dimensions) stays None."""
     if dim is None:
         return None
     return [as_dim(each, ndim) for each in dim] if isinstance(dim, (list, tuple)) else as_dim(dim, ndim)

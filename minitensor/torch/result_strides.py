@@ -214,7 +214,7 @@ def like_operands(result: Array, operands: Sequence[Array]) -> Array:
 
 
 def beside_number(result: Array, operands: Sequence[Array]) -> Array:
-    """Lay out an elementwise result of two operands. If ``operands`` has only one, the other one is a number."""
+    """Lay out an elementwise result of two operands. If ``operands`` has one array, the other operand is a number."""
     return like_operands(result, [*operands, _NUMBER][:2])
 
 

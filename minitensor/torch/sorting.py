@@ -266,7 +266,7 @@ class Median(ValuesAndIndices):
 
 
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> KthValue:
-    """Return the ``k``-th smallest element along ``dim``, counted from 1, and its position.
+    """Return the ``k``-th smallest element (counted from 1) along ``dim``, and its position.
 
     Returns:
         Two tensors of the shape of ``input`` without ``dim`` (or with length 1 along ``dim`` if ``keepdim`` is true):

@@ -406,7 +406,7 @@ def count_as_write(x: BaseTensor, name: str) -> None:
     """Increment the version of ``x`` as a write does, but without writing elements. PyTorch does this if a shape
     changes in place.
 
-    Backward then refuses a saved tensor if it was saved before the change.
+    ``backward()`` then refuses a saved tensor if it was saved before the change.
     """
     nothing = x._array[..., np.newaxis][..., :0]
     write(x._storage, nothing, name, None, lambda: None)

@@ -243,8 +243,8 @@ def instance_normalize(img: Any, eps: float = 1e-5, inplace: bool = False) -> An
 
     If the picture requires no gradient, the function allocates only a few numbers for each channel and, unless
     ``inplace`` is true, the result. If the picture requires a gradient, use ``nn.functional.instance_norm`` instead:
-    backward of this function raises an error, because the function overwrites elements that the gradient of the
-    variance needs.
+    the backward pass of this function raises an error, because the function overwrites elements that the gradient of
+    the variance needs.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.

@@ -158,7 +158,7 @@ def jacobian(
 
     Args:
         strict: True to raise RuntimeError if an output does not depend on an input; otherwise the derivatives are 0.
-        vectorize: has no effect, because each row is computed by one backward.
+        vectorize: has no effect, because one backward pass computes each row.
         strategy: has no effect. "forward-mode" computes the same derivatives.
 
     Raises:
@@ -194,7 +194,7 @@ def hessian(
 
     Args:
         strict: True to raise RuntimeError if the output, or a first derivative, does not depend on the inputs.
-        vectorize: has no effect, because each row is computed by one backward.
+        vectorize: has no effect, because one backward pass computes each row.
         outer_jacobian_strategy: has no effect. "forward-mode" computes the same derivatives.
 
     Raises:
@@ -230,7 +230,7 @@ def _scalar(out: Any, what: str) -> Tensor:
 
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return the output of ``func``, and the product of ``v`` and the Jacobian. One backward computes the product."""
+    """Return the output of ``func``, and the product of ``v`` and the Jacobian, which one backward pass computes."""
     strict = _strict("vjp", strict)
     with enable_grad():
         leaves, outputs, several_in, several_out = _call(func, inputs, create_graph, "vjp")
@@ -246,8 +246,9 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return the output of ``func``, and the product of the Jacobian and ``v``.
 
-    Two backwards compute the product. The first one computes ``u @ J`` for a tensor ``u`` that needs a gradient. ``u @
-    J`` is linear in ``u``, so the second one, the backward of ``(u @ J) @ v`` by ``u``, gives ``J @ v``.
+    Two backward passes compute the product. The first one computes ``u @ J`` for a tensor ``u`` that needs a gradient.
+    Because ``u @ J`` is linear in ``u``, the gradient of ``(u @ J) @ v`` with respect to ``u`` is ``J @ v``, and the
+    second pass computes it.
     """
     strict = _strict("jvp", strict)
     with enable_grad():

@@ -232,7 +232,7 @@ class _Backward:
         self.pending -= 1
         if self.pending:
             return None
-        self.pending = self.count  # start again for a second backward
+        self.pending = self.count  # start again for the next backward pass
         changed = self._call_hooks()
         if changed is None:
             return None

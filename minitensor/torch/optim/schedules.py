@@ -242,7 +242,7 @@ class CosineAnnealingLR(LRScheduler):
         if self._is_initial:
             return now
         step, quarter = self.last_epoch, math.pi / self.T_max
-        if (step - 1 - self.T_max) % (2 * self.T_max) == 0:  # the previous rate was `eta_min`: a factor changes nothing
+        if (step - 1 - self.T_max) % (2 * self.T_max) == 0:  # a factor would leave the rate at `eta_min`
             return now + (base - self.eta_min) * (1 - math.cos(quarter)) / 2
         factor = (1 + math.cos(quarter * step)) / (1 + math.cos(quarter * (step - 1)))
         return factor * (now - self.eta_min) + self.eta_min
