@@ -15,8 +15,8 @@ import pytest
 
 from tests.mutations.mutation import ROOT
 
-#: This program runs in the patched copy. The expected numbers follow from the operation's definition: (0 + 2) / 2 and
-#: (1.5 + 2.5) / 2, and the slope is half of 1 + x / sqrt(x * x + 4).
+#: This program runs in the patched copy. The expected numbers follow from the operation's definition. For example, the
+#: values at 0 and 1.5 are (0 + 2) / 2 and (1.5 + 2.5) / 2. The slope is half of 1 + x / sqrt(x * x + 4).
 PROGRAM = """
 import numpy as np
 

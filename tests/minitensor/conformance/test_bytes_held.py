@@ -27,7 +27,7 @@ PADDLE, TORCH = "paddle-2.6.2", "torch-2.13.0"
 
 #: One sample for each operation of the table whose target can need a gradient.
 SAMPLES = [s for s in IN_PLACE_ONCE if s.target in s.wanting(in_place=True)]
-#: The recorded cases of Paddle 2.6.2 with floats that can run on a large tensor.
+#: Paddle 2.6.2's recorded cases that write a non-leaf of a float dtype, of the kinds that can run on a large tensor.
 GOLDEN = [
     case
     for case in CASES

@@ -59,8 +59,8 @@ def facts_of(framework: str) -> list[tuple[str, str, bool]]:
 
 
 def mistakes(entry: Difference) -> list[str]:
-    """Return a message for each covered fact that is equal or was not compared, and for each framework of the entry
-    without a covered fact.
+    """Return messages about facts that the entry covers although they are equal or were not compared, and about
+    frameworks that the entry names although it covers none of their facts.
     """
     wrong = []
     for framework in entry.frameworks:

@@ -22,7 +22,7 @@ from minitensor.engine.device.arrays import GPU_OF_TYPE
 from tests.support.distributed.programs import numbers
 from tools.build import ROOT
 
-LIMIT = 200  # seconds after which the ranks are terminated; many, because the machine may be busy
+LIMIT = 200  # seconds after which the ranks are terminated; this is long, because the machine may be busy
 CLOSE = 1e-6  # the largest allowed difference of float64 numbers, relative or absolute
 
 

@@ -196,7 +196,10 @@ def test_the_summary_counts_targets_and_names_those_that_are_missed():
 
 @pytest.fixture
 def answers(monkeypatch):
-    """Return a function that replaces the processes by given figures or failures, and returns the list of calls."""
+    """Return a function that takes the figures or the failure of each library, and returns a list of the later calls.
+
+    The benchmark then uses these figures and failures, and starts no process.
+    """
     calls = []
 
     def answer(figures: dict) -> list:

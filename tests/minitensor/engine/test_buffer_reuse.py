@@ -1,4 +1,4 @@
-"""Test that a large buffer is reused after its last array is freed, and that no result shows a buffer's old numbers."""
+"""Test that a large buffer is reused after the last array on it is freed, and that no result shows old numbers."""
 
 from __future__ import annotations
 

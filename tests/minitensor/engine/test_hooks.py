@@ -1,4 +1,4 @@
-"""Test that a hook gets and may replace the gradient of the value that its tensor had at the hook's registration."""
+"""Test that a hook gets the gradient of the value that its tensor had at the registration, and may replace it."""
 
 from __future__ import annotations
 

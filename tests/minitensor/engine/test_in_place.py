@@ -83,7 +83,7 @@ def test_the_gradient_agrees_with_central_differences(given: Sample):
 
 
 def stored(given: Sample, places: list[int]) -> Callable[..., np.ndarray]:
-    """Return the reference as a function of the arrays at ``places``. It is constant if it has no derivative."""
+    """Return the reference as a function of the arrays at ``places``; it is constant for a row without a gradient."""
     if given.row.not_differentiable:
         return lambda *moved: value_of(given)
     return given.moved(places)

@@ -34,7 +34,7 @@ FACTORS = {
 }
 
 
-#: The ``Reads`` of samples and cases, keyed by their ids. Both programs of a sample, normal and in place, share one.
+#: The ``Reads`` of samples and cases, keyed by their ids. The normal and the in-place program of a sample share one.
 READS: defaultdict[int, Reads] = defaultdict(Reads)
 
 
@@ -45,7 +45,7 @@ def differentiable(given: Sample) -> list[bool]:
 
 
 def of_sample(given: Sample, in_place: bool) -> Program:
-    """Return a program on the operands that can have a gradient. In place, it overwrites a copy of the target."""
+    """Return a program on the operands that can have a gradient. If ``in_place``, it writes to a copy of the target."""
     row, wants = ROWS[given.name], differentiable(given)
     target = row.operands.index(row.target)
 

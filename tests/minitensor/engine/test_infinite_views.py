@@ -1,4 +1,4 @@
-"""Test infinite and undefined numbers in views and writes through views, with indices, and in joins.
+"""Test infinite and undefined numbers in views, in writes through views and indices, and in joins.
 
 The checks are those of ``unread``. A result does not depend on overwritten values or on elements outside of a view.
 Backward has to select the gradients of the other elements, because multiplying by 0 would turn inf into nan.
@@ -20,7 +20,7 @@ PROGRAMS: list[Program] = []
 
 
 def program(*arrays: np.ndarray, composed: bool = False):
-    """Register a function of tensors as a program on the numbers of ``arrays``."""
+    """Return a decorator that registers a function of tensors as a program on the numbers of ``arrays``."""
 
     def add(run):
         PROGRAMS.append(Program(run.__name__.replace("_", " "), run, arrays, composed=composed))

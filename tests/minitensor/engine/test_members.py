@@ -1,4 +1,4 @@
-"""Test groups of a base and its views: leaves, and bases whose memory is reversed or in column order."""
+"""Test groups (a base with its views): groups of a leaf, and of a base whose memory is reversed or in column order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test memory.measure: it reports the same bytes for a block of code as the device's counters, and changes none."""
+"""Test memory.measure: for a block of code it reports the bytes of the device's counters, and it changes no counter."""
 
 from __future__ import annotations
 

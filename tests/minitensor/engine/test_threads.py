@@ -1,4 +1,4 @@
-"""Test that elementwise operations on large tensors, in chunks and threads, equal numpy's results bit for bit."""
+"""Test that elementwise operations, which run in chunks and threads on large tensors, return the same bits as numpy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def operands(name: str, shapes: tuple[tuple[int, ...], ...], dtype: str = "float32") -> list[np.ndarray]:
-    """Return operands for a row of the table, cut out of matrices."""
+    """Return parts of matrices as operands for a row of the table."""
     arrays = [matrix(i, dtype)[: s[0] if len(s) > 1 else 1, : s[-1]].reshape(s).copy() for i, s in enumerate(shapes)]
     return arrays[: len(ROWS[name].operands)]
 

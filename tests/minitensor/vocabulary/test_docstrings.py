@@ -155,7 +155,7 @@ def test_operations_raise_the_documented_errors_about_axes_and_shapes(name: str)
             function(mt.ones([3]))
 
 
-#: Calls with shapes that do not fit: `m` is the module of a vocabulary, `x` a matrix, and `i` a tensor of indices.
+#: Calls with shapes that do not fit. `m` is the module of a vocabulary, `x` a matrix, and `i` a tensor of indices.
 MISFITS = {
     "matmul": lambda m, x, i: m.matmul(x, x),
     "addmm": lambda m, x, i: m.addmm(x, x, x),

@@ -91,8 +91,8 @@ FUNCTIONS = dict(functions())
 
 @pytest.fixture(scope="module")
 def tried() -> dict[str, list[tuple[Any, Any, Any]]]:
-    """Return for each function its calls: the dtype of all operands but one, the dtype of that one, and the result or
-    the error.
+    """Map each function to its calls: for each the dtype of all operands but one, the dtype of this operand, and the
+    result or the error.
     """
     found: dict[str, list[tuple[Any, Any, Any]]] = {}
     with warnings.catch_warnings():
@@ -156,14 +156,14 @@ def test_a_function_that_promises_equal_dtypes_or_a_promotion_keeps_its_promise(
 # ---------- names ----------
 
 VOCABULARIES = {"minitensor": (mt, PADDLES), "minitensor.torch": (torch, PYTORCHS)}
-#: Names in rules that the engine uses internally: helpers, operands and arguments of all rows.
+#: Names that the engine uses in its rules: helpers, and the operands and arguments of all rows.
 INTERNAL = {
     name
     for row in ROWS.values()
     for expression in (*row.rules.values(), *row.marks.values())
     for name in (*names_in(expression), *row.operands, *row.argument_names)
 }
-#: Names in rules that occur as English words in the gradient lines.
+#: Names in INTERNAL that also occur as English words in the gradient lines.
 PROSE = {"above", "along", "below", "finite", "to", "where"}
 GRADIENTS = "Gradient of each operand"
 
@@ -176,7 +176,7 @@ def public(module: Any) -> set[str]:
 
 
 def strange_names(text: str, has: set[str], marks: set[str], module: Any) -> set[str]:
-    """Return names in the gradient lines that are no argument, function, mark, ``g`` or ``out``."""
+    """Return names in the gradient lines, except arguments, functions, ``g``, ``out`` and the masks in ``marks``."""
     lines = text.partition(GRADIENTS)[2].partition("\n")[2]
     words = set(re.findall(r"\b[A-Za-z_]\w*\b", lines))
     called = set(re.findall(r"\b([A-Za-z_]\w*)\(", lines))

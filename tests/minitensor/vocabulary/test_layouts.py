@@ -31,7 +31,7 @@ DELIBERATE = {
         "x[:, at([0, 0])]",
     ): "Paddle 3.3.1 returns a wrong shape if x is not contiguous; minitensor returns the right one",
     ("paddle", "x.contiguous()"): "Paddle copies if the stride of a dimension of length 1 is unusual",
-    ("paddle", "x.astype('float32')"): "Paddle 3.3 returns x itself for its own dtype; Paddle 2.6 copies, as here",
+    ("paddle", "x.astype('float32')"): "Paddle 3.3 returns x itself if x has this dtype; Paddle 2.6 copies, as here",
     (
         "paddle",
         "gradient(lambda x: x.T * 2, x)",

@@ -16,7 +16,7 @@ asked = facts_module("norms_at_zero")
 RECORDS = asked.recorded()
 MODULES: dict[str, Any] = {"torch": torch, "paddle": minitensor}
 
-#: Maps each reason why a value or a first gradient differs to a pattern of the questions that it concerns.
+#: For each reason why a value or a first gradient differs, a pattern of the questions with this difference.
 KINDS = {
     "PyTorch's count of elements requires a gradient that cannot be computed": r"torch .*L\.norm\(x, 0[,)]",
     "PyTorch's renorm needs two dimensions and accepts p = inf": r"torch .*L\.renorm",
@@ -51,7 +51,7 @@ def kind_of(library: str, question: str) -> str | None:
 
 @pytest.fixture(scope="module", params=MODULES)
 def answers(request: Any) -> tuple[str, dict[str, tuple[list[list[str]], list[str]]]]:
-    """Return the library, and each question that minitensor can answer with the recorded and minitensor's answers."""
+    """Return the library, and the recorded answers and minitensor's for each question whose names minitensor has."""
     library = request.param
     versions = [RECORDS[each] for each in RECORDS if each.startswith(library)]
     found = {}
@@ -93,7 +93,7 @@ def test_every_listed_kind_occurs(answers: Any):
 
 
 def test_second_gradients_are_those_of_the_framework_where_these_are_finite(answers: Any):
-    """At a zero the second derivative does not exist: the frameworks' is nan or a number that depends on rounding."""
+    """At a zero the second derivative does not exist: the frameworks return nan, or numbers that depend on rounding."""
     library, found = answers
     wrong, count = {}, 0
     for question, (then, here) in found.items():

@@ -1,4 +1,4 @@
-"""Compare numbers beside tensors, bounds, and the dtypes of comparisons, ranges and scans with PyTorch 2.13's."""
+"""Compare operations of a tensor and a number, bounds, and the dtypes of comparisons, ranges and scans with PyTorch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_comparison_in_place_converts_an_operand_only_to_the_dtype_of_its_targ
     assert torch.tensor([1, 2]).lt_(torch.tensor([1.5, 2.0])).tolist() == [1, 0]
 
 
-# ---------- numbers beside integers ----------
+# ---------- operations of an integer tensor and a number ----------
 
 
 @pytest.mark.parametrize(

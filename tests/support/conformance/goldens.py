@@ -97,7 +97,7 @@ class Case:
         return {situation: getattr(self, situation)() for situation in situations} | self.places()
 
     def places(self) -> dict[str, dict[str, Any]]:
-        """Map ``exists_in`` to the recorded namespaces of Paddle with this operation in minitensor; {} for PyTorch."""
+        """Map ``exists_in`` to the recorded namespaces that have the operation in minitensor; {} for PyTorch."""
         if not self.framework.startswith("paddle"):
             return {}
         return {"exists_in": [place for place in self.recorded["exists_in"] if hasattr(SPACES[place], self.name)]}

@@ -17,7 +17,7 @@ SIDE = 64
 
 @contextmanager
 def low_limits(threads: int = 2, reuse: int = 1 << 20) -> Iterator[None]:
-    """Compute arrays from 2 KiB on in chunks of 1 KiB, and reuse buffers from 4 KiB on."""
+    """Compute arrays of at least 2 KiB in chunks of 1 KiB, and reuse buffers of at least 4 KiB."""
     before = (
         large.nbytes,
         large.chunk,
@@ -49,8 +49,8 @@ def off() -> Iterator[None]:
 
 
 def spoil() -> int:
-    """Fill all buffers of the cache with nan, and return their size in bytes. A tensor that still uses one then has
-    nan.
+    """Fill all buffers of the cache with nan, and return their size in bytes. A tensor that still
+    uses such a buffer then has nan.
     """
     for memory in buffer_cache._memory.values():
         memory[...] = 0xFF

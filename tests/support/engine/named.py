@@ -47,5 +47,5 @@ def expect_named(
 
 
 def label(value: object) -> str:
-    """Return a text for a value in the name of a test. It has no addresses, so it is the same in every process."""
+    """Return a text for a value in the name of a test. It is the same in every process, because it has no address."""
     return re.sub(r" at 0x[0-9a-f]+", "", str(value))

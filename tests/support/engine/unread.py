@@ -1,10 +1,10 @@
-"""Find by experiment the elements whose gradient must be exactly 0, and check that inf and nan do not change that.
+"""Find by experiment the elements whose gradient must be exactly 0, and check that it is 0 even with inf and nan.
 
 A program maps arrays to one tensor. An element of an input is *unread* by an element of the result if no other number
-in its place, not even nan or inf, changes that result: it was overwritten, masked or never read. It is *flat* if small
-steps do not change the result, for example outside the bounds of clip, or in rounding. Both are found by running the
-program on other numbers, without any gradient rule. :func:`check` then checks two statements about gradients of the
-first and of the second order:
+in its place, not even nan or inf, changes this element of the result: the input element was overwritten, masked or
+never read. It is *flat* if small steps do not change the result, for example outside the bounds of clip or in rounding.
+Both are found by running the program on other numbers, without any gradient rule. :func:`check` then checks two
+statements about gradients of the first and of the second order:
 
 * An incoming gradient of inf or nan contributes exactly 0 to unread and flat elements.
 * No gradient or result changes if an unread number is inf or nan.
@@ -31,8 +31,8 @@ STEP = 1e-4
 class Reads:
     """The unread and flat elements of a function, determined once on the host for all programs that compute it.
 
-    One of these programs may work in place or on another device. If it reads an element that is unread here, an inf or
-    nan in this element changes its result, so a check fails.
+    One of these programs may work in place or on another device. If it reads an element that is unread in this table,
+    inf or nan in the element changes the result of the program, so a check fails.
 
     Attributes:
         unread: for every input, a table with a row for each result element and a column for each input element: True if
@@ -83,8 +83,10 @@ def warnings_as_errors() -> Iterator[None]:
 
 
 def changes(program: Program, others: Callable[[float], Sequence[float]]) -> list[np.ndarray]:
-    """Return for every input a table with a row for each result element and a column for each input element: True if
-    one of the numbers ``others(old)`` in place of the number ``old`` of the input element changes the result element.
+    """Return for every input a table of bools with a row for each result element and a column for each input element.
+
+    An entry is True if the result element changes when one of the numbers ``others(old)`` replaces the number ``old``
+    of the input element.
 
     The program runs a second time with slightly different numbers, so that no element counts as unread because another
     number is 0 by chance.
@@ -171,7 +173,7 @@ def number(gradient: mt.Tensor | None, of: mt.Tensor) -> np.ndarray:
 
 
 def equal(got: np.ndarray, want: np.ndarray, where: np.ndarray, what: str) -> None:
-    """Assert that both are finite at ``where`` and equal up to rounding."""
+    """Assert that ``got`` is finite at ``where``, and equals ``want`` there up to rounding."""
     got, want = got.ravel()[where], want.ravel()[where]
     assert np.isfinite(got).all(), f"{what}: {got}"
     if np.array_equal(got, want):

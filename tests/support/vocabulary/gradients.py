@@ -52,7 +52,7 @@ class Kind:
 
     Attributes:
         why: the reason, in one line.
-        like: a pattern that matches each of their differences completely.
+        like: a pattern that matches each difference in these answers completely.
         questions: the questions, each with its vocabulary in front, such as "torch: repeated backward".
     """
 

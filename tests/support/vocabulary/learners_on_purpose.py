@@ -53,7 +53,7 @@ ON_PURPOSE: dict[str, str] = {
     r"torch: versions: x.apply_": "apply_ writes, and every write is counted. PyTorch does not notice this one",
     r"torch: functions of tutorials: .*(fmod\(i, 0|heaviside\(x, i|einsum\(('i|x, x)|unfold\(|tile\(-1)": _OTHER_WORDS,
     r"torch: functions of tutorials: .*(ones\(2\)\)\.mean|Normal.*Bernoulli)": _OTHER_WORDS,
-    r"torch: functions of tutorials: .*nanmean\(h / h": "0 / 0 is nan; NumPy warns of it if the program has set that",
+    r"torch: functions of tutorials: .*nanmean\(h / h": "0 / 0 is nan; NumPy warns only if the program wants it",
     r"torch: versions: z = y \* y": _SHAPE_SAVED,
     r"torch: deep copies: a shallow copy": "copy.copy returns another tensor on the same storage, as y = x[:] does",
     r"torch: warnings: .*(huber|binary_cross|LogSoftmax|lr_scheduler|RNN|Upsample|Transformer|clip_grad_norm)": _LAYERS,

@@ -14,7 +14,7 @@ RECORD = {
 FUNCTIONS = list(dict.fromkeys(question.rpartition(", ")[0] for question in RECORD))
 WRITES = ("its input written", "its result written", "both written")
 
-#: The writes that PyTorch refuses in backward and the engine does not, because it saves less, or saves a private copy.
+#: The writes that PyTorch refuses in backward and the engine does not, because the engine saves less or a private copy.
 ANSWERED_HERE = {
     "gelu": {"its input written", "both written"},
     "layer_norm": {"its input written", "both written"},

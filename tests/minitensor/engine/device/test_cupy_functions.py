@@ -26,7 +26,7 @@ pytestmark = pytest.mark.cpu_only
 
 FACTS = json.loads((Path(__file__).parents[4] / "facts/cupy-functions.json").read_text())
 
-#: The methods of CuPy's arrays, as the facts list them, that arrays of the simulated GPU also have.
+#: The methods that both CuPy's arrays, according to the facts, and arrays of the simulated GPU have.
 METHODS = [name for name in FACTS["methods"] if callable(getattr(DeviceArray, name, None))]
 
 #: A recorded call: its kind, name, number of positional arguments, names of keyword arguments, and dtypes.

@@ -96,7 +96,7 @@ def _sigmoid(v: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-v))
 
 
-# Maps a name to functions that return the value, the slope, and True inside the domain (None: there is no limit).
+# Maps a name to functions that return the value, the slope, and True inside the domain (None if every number is).
 UNARY = {
     "neg": (lambda v: -v, lambda v: -np.ones_like(v), None),
     "abs": (np.abs, np.sign, _smooth_or_zero),

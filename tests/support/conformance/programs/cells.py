@@ -72,7 +72,7 @@ class Storage:
 class Accepted(NamedTuple):
     """The engine's numbers for one tensor, after a comparison with the reference: they agreed at this version.
 
-    If the engine returns the same numbers again, and the storage was not written since, they need no second comparison.
+    If the engine returns the same numbers again and the version is the same, they need no second comparison.
     """
 
     cells: np.ndarray | None = None
@@ -87,7 +87,7 @@ class Accepted(NamedTuple):
         return cls(tensor.cells, tensor.storage.version, actual.dtype, actual.shape, actual.tobytes())
 
     def covers(self, tensor, actual: np.ndarray) -> bool:
-        """True if these numbers were already compared with ``tensor``, whose storage was not written since."""
+        """True if these numbers were already compared with ``tensor`` at the present version of its storage."""
         return (
             self.cells is tensor.cells
             and self.version == tensor.storage.version

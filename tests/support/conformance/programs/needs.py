@@ -1,7 +1,7 @@
 """The values that the derivative of an operation may need when backward runs.
 
-The reference derives these sets itself from each operation, to judge whether a refusal of the engine is justified. They
-are upper bounds, so an engine may save less. Operands are numbered from 0; ``OUT`` is the result.
+The reference itself finds these values for each operation, to judge whether a refusal of the engine is justified. An
+engine may save fewer values. Operands are numbered from 0; ``OUT`` is the result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Check that a file follows the rules of PyTorch's memory viewer, without the code that writes the file.
+"""Check that a file follows the rules of PyTorch's memory viewer, independently of the code that writes the file.
 
 ``facts/allocators.md`` lists the rules. The check tests the form of the data. Then, like the viewer, it goes from the
 last state backwards through the events: after every event, each block must be inside a segment.

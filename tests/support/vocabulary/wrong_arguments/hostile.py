@@ -73,7 +73,7 @@ def _returning(value: Any, *methods: str) -> type:
 
 
 class Longer:
-    """A sequence with more elements than its length."""
+    """A sequence that has more elements than ``len`` returns."""
 
     def __getitem__(self, position: int) -> int:
         if position > 4:
