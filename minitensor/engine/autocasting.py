@@ -122,7 +122,7 @@ def autocast(op: str, *given: Any) -> tuple[Any, ...]:
 
 
 def autocasts(function: Function) -> Function:
-    """Decorate a function whose name is in a list, so that the context of the calling thread casts its tensors."""
+    """Decorate a function whose name is in a list: the context of the calling thread casts the tensors passed to it."""
     name = function.__name__
 
     @functools.wraps(function)

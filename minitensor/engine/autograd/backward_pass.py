@@ -77,10 +77,10 @@ class GradientPropagation(Protocol):
         """
 
     def keep(self, g: Any) -> None:
-        """Count another reference to ``g``, which is both a result of the pass and passed on to inputs."""
+        """Count another reference to ``g``, because the pass both returns it and passes it on to inputs."""
 
     def release(self, g: Any) -> None:
-        """Drop a reference to ``g``, to which the rules of its node have been applied."""
+        """Drop a reference to ``g`` after the rules of its node have been applied to it."""
 
     def observe(self, node: Node, g: Any) -> NodeEvents | None:
         """Return the object that emits the events of ``node``; None if no events are emitted."""
@@ -165,7 +165,7 @@ def _propagate(
             release(g)
         if not retain_graph and node.op.saved_names:
             for saved in node.saved:
-                if saved is not None:  # None replaces a tensor that no rule needs
+                if saved is not None:  # it is None if no rule needs the tensor
                     saved, node.saved = None, FREED  # `saved` must not keep a tensor alive
                     break
         if events is not None:
@@ -221,7 +221,7 @@ class OnArrays:
         return NodeEvents(node, g)
 
     def run_hooks(self, node: Node, g: np.ndarray) -> np.ndarray:
-        """Call hooks with copies of ``g``; retain ``g`` for each GradientBox. Boxes with ``adds`` come after hooks."""
+        """Call hooks with copies of ``g``; retain ``g`` for each GradientBox (after all hooks if ``adds`` is true)."""
         for hook in sorted(node.hooks or (), key=lambda each: type(each) is GradientBox and each.adds):
             if type(hook) is GradientBox:
                 self.retained[hook] = g

@@ -1,9 +1,9 @@
 """The context of a user-defined operation (a *layer*): its forward uses it to save tensors and to announce writes.
 
-While forward runs, a :class:`LayerCall` refers to the inputs. A guard node saves the inputs that require a gradient. A
-write to such an input replaces its entry in the guard, as for all saved tensors, so the call finds writes that forward
-did not announce. After forward, only the node of the call refers to the context, and the context refers to no tensor
-and to no node, so there is no reference cycle.
+While forward runs, a :class:`LayerCall` refers to the inputs. A guard node saves the inputs that require a gradient. As
+for every saved tensor, a write to such an input replaces the version that was saved with it. This shows the call which
+inputs were written without an announcement. After forward, only the node of the call refers to the context, and the
+context refers to no tensor and to no node, so there is no reference cycle.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def _show(x: Any) -> str:
 
 
 def written_by(x: Tensor) -> str:
-    """Return the name and line of the last write into the memory of ``x``; if not logged, "an in-place operation"."""
+    """Return the name and line of the last write into the memory of ``x``, or a general text if it was not logged."""
     write = write_that_made(x._storage, x._storage.version)
     if write is None:
         return "an in-place operation"
@@ -329,7 +329,7 @@ class PyLayerContext:
             )
         x = revived(node, f"saved tensor {i}", saved, self._history(node, source) if self._recorded else None)
         if type(x._array) is np.ndarray:
-            # Views of the tensor must be read-only, too. `unlock` can make views of an array that overlaps itself
+            # Views of the tensor must be read-only, too. If an array overlaps itself, `unlock` could make views of it
             # writeable, but not views of the array that `restrided` returns.
             array = x._array
             x._array = restrided(array, array.shape, array.strides) if overlaps_itself(array) else array.view()

@@ -141,7 +141,7 @@ def _is_cleared(gradient: Tensor) -> bool:
 
 
 def _to_tensor(g: np.ndarray, propagation: OnArrays, leaf: Leaf | None = None) -> Tensor:
-    """Return a tensor of ``g``, in the memory order that :data:`gradient_orders` has for ``leaf``, if any.
+    """Return a tensor of ``g``, in the memory order that :data:`gradient_orders` has for ``leaf``, if it has one.
 
     ``g`` is not copied if it is exclusive and already in this order.
     """
@@ -315,7 +315,7 @@ def _recorded_gradients(
     propagation = OnTensors()
     with enable_grad():
         arrived = propagate(roots, pending, retain_graph, propagation, ends.union(wanted), ends)
-    with OnArrays() as plain:  # with its history, a retained gradient would keep the node alive that holds it
+    with OnArrays() as plain:  # a retained gradient with a history would keep alive the node that holds it
         plain.retained = {box: g._array.copy() for box, g in propagation.retained.items()}
         for array in plain.retained.values():
             plain.keep(array)

@@ -118,7 +118,7 @@ class OnTensors:
         return as_engine_tensor(g)
 
     def run_hooks(self, node: Node, g: Tensor) -> Tensor:
-        """Call hooks with ``g``; retain ``g`` for each GradientBox. Boxes with ``adds`` come after hooks."""
+        """Call hooks with ``g``; retain ``g`` for each GradientBox (after all hooks if ``adds`` is true)."""
         for hook in sorted(node.hooks or (), key=lambda each: type(each) is GradientBox and each.adds):
             if type(hook) is GradientBox:
                 self.retained[hook] = g

@@ -28,7 +28,7 @@ class Output:
         self.shape, self.dtype, self.part = shape, dtype, part
 
     def node(self, call: Node) -> Node | None:
-        """Return the node of this output; None if it requires no gradient. ``call`` is the operation's node."""
+        """Return the node of this output; None if it requires no gradient. ``call`` is the node of the layer's call."""
         if self.part is None or self.part is ALL:
             return None if self.part is None else call
         return new_node(self.part.op, (call,), (self.part,), self.shape, (call.code, call.instruction))

@@ -297,8 +297,8 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
 def run_backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
     """Run the layer's backward without recording it; return a gradient per input, None if the input requires none.
 
-    If backward returns None for an input, a leaf gets no gradient. Other inputs get zeros, so that the nodes before
-    them run.
+    If the layer's backward returns None for a leaf, the leaf gets no gradient. For any other input, None is replaced by
+    zeros, so that the pass continues to the nodes before it.
 
     The pass and the layer share no memory: gradients are copied.
     """

@@ -72,7 +72,7 @@ class Repeatable:
         return self.function(*args, **self.kwargs)
 
     def _register(self, results: Any, own: set[Node | None]) -> None:
-        """Store weak references to every node on which the results depend, and to the storages that they saved."""
+        """Store weak references to the nodes behind the results, and to the storages that these nodes saved."""
         self._registered: list[tuple[ref[Node], list[ref[Node]]]] = []
         seen: set[Node] = set()
         stack = [node for x in results if isinstance(x, Tensor) and (node := x._current()) is not None]
@@ -170,7 +170,7 @@ class Repeatable:
 
     @contextlib.contextmanager
     def _drawing_again(self) -> Iterator[None]:
-        """Draw the random numbers of the first run again in the block, unless ``draws_again`` was false."""
+        """In the ``with`` block, draw the random numbers of the first run again, unless ``draws_again`` was false."""
         if self.drawn is None:
             yield
             return

@@ -266,7 +266,7 @@ def named(op: str, error: Exception) -> Exception:
 
 
 def named_instead(op: str, called: str, error: Exception) -> Exception:
-    """Return an error that ``called`` raised for ``op``, with the name ``op`` instead of ``called`` in its text."""
+    """Return ``error``, which ``called`` raised on behalf of ``op``, with the name ``op`` in its text instead."""
     return type(error)(f"{op}: {str(error).removeprefix(f'{called}: ')}")
 
 
@@ -307,7 +307,7 @@ def result_does_not_fit(op: str, x: Tensor) -> TypeError:
 def unsuitable(op: str, x: Tensor, error: Exception) -> Exception:
     """Return ``error`` itself, which is about an argument of in-place ``op`` other than ``x``.
 
-    The call only emits the event. Nothing has been written.
+    This function only emits the event. Nothing has been written.
     """
     return error
 
@@ -328,8 +328,8 @@ def not_a_tensor(op: str, what: str, given: Any) -> TypeError:
 def _not_copied(self: Node | Storage) -> Any:
     """Refuse to copy or pickle a node or a storage.
 
-    The bytes of a copied storage would be subtracted when it is freed, although nobody added them. A copied node would
-    refer to copies of the storages that it saved.
+    If a copied storage were freed, its bytes would be subtracted from the counted bytes, to which they were never
+    added. A copied node would refer to copies of the storages that it saved.
     """
     what = "a storage" if isinstance(self, Storage) else "the history of a tensor"
     raise TypeError(f"{what} cannot be copied or pickled; copy a tensor instead, as in x.clone()")

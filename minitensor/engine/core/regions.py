@@ -282,7 +282,7 @@ def locked(array: np.ndarray) -> np.ndarray:
     if not overlaps_itself(array):
         return array
     layouts.exist = layouts.overlapping = True
-    if type(array) is ndarray:  # a part of the view can become writeable, because the array behind the view is
+    if type(array) is ndarray:  # `unlock` can make parts of the view writeable, because its base remains writeable
         array = array.view()
         array.flags.writeable = False
     return array
@@ -319,8 +319,8 @@ def overlaps_itself(array: np.ndarray) -> bool:
 def strides_of(array: np.ndarray) -> list[int]:
     """Return the strides in elements.
 
-    numpy gives the stride 0 to a new dimension of length 1. In Paddle and PyTorch, such a stride is the length of the
-    next dimension times its stride, as in a contiguous tensor.
+    numpy gives the stride 0 to a new dimension of length 1. In Paddle and PyTorch, the stride of such a dimension is
+    the length of the next dimension times the stride of the next dimension, as in a contiguous tensor.
     """
     shape, size = array.shape, array.itemsize
     steps = [step // size for step in array.strides]

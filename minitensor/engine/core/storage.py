@@ -30,7 +30,7 @@ class Storage:
         version: the number of writes so far.
         savers: weak references to the nodes that saved cells of this storage for backward; some nodes may be dead. None
             if nothing was saved, so that a write need not search.
-        preserving: the versions before and after the latest series of writes under "copy_on_write"; unset before any.
+        preserving: the versions before and after the latest series of writes under "copy_on_write"; unset if none.
     """
 
     __slots__ = ("buffer", "nbytes", "version", "savers", "preserving", "__weakref__")
@@ -152,7 +152,7 @@ engine_packages = _EnginePackages()
 def calling_frame() -> FrameType:
     """Return the innermost frame outside the engine: the one that called the operation. Do not store it.
 
-    Only functions of the engine may call this function. Every engine frame in between costs 150 ns.
+    Only functions of the engine may call this function. Skipping a frame of the engine takes 150 ns.
     """
     return outside_engine(sys._getframe(2))
 

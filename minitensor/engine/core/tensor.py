@@ -246,7 +246,7 @@ class Tensor(metaclass=TensorType):
             become_leaf(self, new_leaf(self._array.shape))
 
     def _resume(self) -> bool:
-        """Undo ``stop_gradient = True`` for a leaf. Return False for other tensors, and if array or group changed."""
+        """Undo ``stop_gradient = True`` for a leaf. Return False for a non-leaf, and if the array or group changed."""
         extra = getattr(self, "_extra", None)
         if extra is None or extra.paused is None:
             return False
@@ -286,7 +286,7 @@ class Tensor(metaclass=TensorType):
 
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
-        """Copy the numbers of a tensor into the gradient, or into a new one if there is none. None removes it."""
+        """Copy the numbers of a tensor into the gradient (a new one if there is none). None removes the gradient."""
         self._put_gradient(gradient, copies=True)
 
     def _leaf(self) -> Leaf | None:
@@ -297,7 +297,7 @@ class Tensor(metaclass=TensorType):
         return node if type(node) is Leaf else None
 
     def _put_gradient(self, gradient: Any, copies: bool) -> None:
-        """Copy ``gradient`` if ``copies``; else store the tensor itself, detached unless it is a leaf. None removes it.
+        """Copy ``gradient`` if ``copies``; else store it (detached unless it is a leaf). None removes the old gradient.
 
         Raises:
             RuntimeError: this is not a leaf that requires a gradient.

@@ -27,7 +27,7 @@ def made_on(gpu: Any, op: str, array: np.ndarray) -> Tensor:
 
 
 def made_here(op: str, array: np.ndarray) -> Tensor:
-    """Return the tensor of :func:`made_on` for the device that ``set_device`` chose."""
+    """Return a tensor of ``array`` on the device that ``set_device`` chose, as :func:`made_on` does."""
     return made_on(current.gpu, op, array)
 
 

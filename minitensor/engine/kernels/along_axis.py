@@ -80,7 +80,7 @@ def positions(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) 
 
 
 def lined_up(values: Array, wanted: tuple[int, ...], broadcast: bool) -> Array:
-    """Return ``values`` in the shape ``wanted`` of the index: broadcast, or cut to it if ``broadcast`` is false."""
+    """Return ``values`` in ``wanted``, the shape of the index: broadcast, or cut if ``broadcast`` is false."""
     if not broadcast and values.ndim == len(wanted) and values.size != 1:
         if any(have < need for have, need in zip(values.shape, wanted, strict=True)):
             raise ValueError(f"values of shape {list(values.shape)} are fewer than the index of shape {list(wanted)}")

@@ -135,7 +135,7 @@ def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array 
 def in_chunks(
     forward: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...] = (), out: Array | None = None
 ) -> Array:
-    """Return ``forward(*arrays, *arguments)``; write it into ``out``, one of ``arrays``, if ``out`` is given.
+    """Return ``forward(*arrays, *arguments)``. If ``out`` is given, which is one of ``arrays``, write the result there.
 
     16-bit floats are computed in float32, chunk by chunk.
     """

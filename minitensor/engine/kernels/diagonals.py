@@ -123,7 +123,7 @@ def fill_diagonal_tensor(a: Array, b: Array, offset: int, dim1: int, dim2: int, 
 
 
 def diag_embed(a: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """A new array of matrices in its dimensions ``dim1`` and ``dim2``: ``a`` is on their diagonals, and 0 elsewhere."""
+    """Matrices in the dimensions ``dim1`` and ``dim2`` of a new array: ``a`` is on their diagonals, and 0 elsewhere."""
     if a.ndim == 0:
         raise ValueError("x must have at least one dimension, but its shape is []")
     shape = list(a.shape[:-1])

@@ -113,10 +113,10 @@ def last_of_each(places: Array) -> Array:
 
 
 def turns_that_stay(array: Array, index: Any) -> tuple[Array, Array]:
-    """Give each element of ``array[index]`` a number; return these numbers, and for each element the last number there.
+    """Number the elements of ``array[index]``; return the numbers and, for each, the last number at its position.
 
-    An index may list a position of ``array`` several times. Its last number is the highest one: the value with this
-    number stays there after ``array[index] = values``.
+    An index may list a position of ``array`` several times. The last number at a position is the highest one: the value
+    with this number stays there after ``array[index] = values``.
     """
     order = np.full_like(array, -1, dtype=np.int64)
     shape = order[index].shape

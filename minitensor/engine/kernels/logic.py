@@ -20,7 +20,7 @@ def flag_argument(is_arithmetic: Any) -> tuple[Any, ...]:
 
 def _check_shift(a: Array, b: Array) -> None:
     if a.dtype not in INTEGERS or b.dtype not in INTEGERS:
-        # `explain` in `core.errors` replaces a text with the word "ufunc" by its message for dtypes.
+        # If a text contains "ufunc", `explain` in `core.errors` raises its message about dtypes instead.
         raise TypeError(f"ufunc: bits must be shifted in integers, not in {a.dtype.name} by {b.dtype.name}")
     if b.size and b.min() < 0:
         raise ValueError(f"bits must be shifted by 0 or more places, not by {b.min().item()}")

@@ -48,7 +48,7 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
 
 
 def _reduce(ufunc: np.ufunc, method: str, a: Array, axis: Any, keepdims: bool, **where_to: Array | None) -> Array:
-    """Reduce a host array with ``ufunc``, and a GPU array with its method called ``method``."""
+    """Reduce a host array with ``ufunc``, and a GPU array with its own method, whose name is ``method``."""
     if type(a) is np.ndarray:
         reduce: Callable[..., np.ndarray] = ufunc.reduce  # numpy's stubs have no positional arguments
         return reduce(a, axis, None, where_to.get("out"), keepdims)

@@ -1,4 +1,4 @@
-"""Forward functions that scan along an axis, such as cumulative sums. The result has as many elements."""
+"""Forward functions that scan along an axis, such as cumulative sums. The result has as many elements as the input."""
 
 from __future__ import annotations
 

@@ -257,7 +257,7 @@ def conv2d(
         x: images, of shape [images, channels, height, width].
         weight: kernels, of shape [kernels, channels / groups, height, width].
         bias: one number for each kernel.
-        stride, padding, dilation: one integer, or two for height and width. The padding is of zeros.
+        stride, padding, dilation: one integer, or two for height and width. Images are padded with zeros.
         groups: the number of groups of channels; each has its own kernels.
 
     Raises:

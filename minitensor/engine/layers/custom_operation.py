@@ -142,7 +142,7 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Any, ...]:
     """Return the tensors of an operation, converted to one floating dtype.
 
     Args:
-        given: the tensors by name. Those whose name is in :data:`OPTIONAL` may be None, and remain None.
+        given: the tensors by name. Those whose name is in :data:`OPTIONAL` may be None, and stay None.
 
     Raises:
         TypeError: if one is not a tensor of floats, or if they are on different devices.

@@ -57,7 +57,7 @@ def gru_step(x: Any, state: Any, weights: Weights) -> Any:
 def run(step: Callable[[Any, Any], Any], sequence: Any, state: Any) -> tuple[Any, Any]:
     """Run ``step`` over ``sequence`` [rows, time, ...]; return all outputs [rows, time, ...] and the last state.
 
-    The output of a step is the new state, or the first tensor of the state if that is a tuple.
+    The output of a step is the new state, or the first tensor of the new state if the state is a tuple.
     """
     outputs = []
     for t in range(sequence.shape[1]):

@@ -109,7 +109,7 @@ class Cells:
 
     @classmethod
     def pieces(cls, numbers: np.ndarray, itemsize: int) -> list[Cells]:
-        """Return the cells of :meth:`at`, divided into up to 8 stretches if they would need index arrays."""
+        """Return the same cells as :meth:`at`, but as up to 8 stretches if they would need index arrays."""
         cells = cls.at(numbers, itemsize)
         if not cells.index_arrays:
             return [cells]

@@ -76,7 +76,8 @@ def saved_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *nodes
     """Return marks as a saved value: packed bits, which take 1/32 of the bytes of a float32 tensor.
 
     Args:
-        op, x: the operation and the operand that it is about to overwrite, if the marks were computed from ``x``.
+        op: the name of the operation, for the error.
+        x: the operand that the operation is about to overwrite, if the marks were computed from it; otherwise None.
         nodes: the nodes of the operands, for the error.
 
     Raises:

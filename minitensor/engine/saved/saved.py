@@ -42,7 +42,7 @@ def remember(storage: Storage, node: Node, ref: Any = weakref.ref) -> None:
 
 
 def tidy(savers: list[Any]) -> None:
-    """Drop dead savers, so that the list of a storage that a million operations save stays small.
+    """Drop dead savers, so that the list stays small even if a million operations save from one storage.
 
     ``remember`` calls this function at every 64th entry. The list is scanned only if its length is one less than a
     power of two, so the cost per entry is constant. It is shortened only if about a quarter or more of it is dead.

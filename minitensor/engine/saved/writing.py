@@ -186,7 +186,7 @@ def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[
         if is_needed:
             living[link] = None
     if type(storage.savers) is list:
-        # Keep an empty list if a value is lost: its error may name a later write, which is logged only with a list.
+        # With a list, even an empty one, later writes are logged; the error about a lost value may name one of them.
         storage.savers = list(living) if living or lost else None
     else:
         storage.savers[:] = living  # type: ignore[index]  # keep this object: a `CopyingSavers` of shared memory

@@ -11,7 +11,7 @@ works in place, and which later writes make a saved value stale. Nothing else de
     multiply   x: g * y    y: g * x         needs x only if y requires a gradient
     clip       x: where(passed, g, 0)       needs one bit per element: in place, the bits are saved, not its input
 
-Rules ignore broadcasting: a rule's result is summed over the broadcast dimensions by the engine, so that it has the
+Rules ignore broadcasting: the engine sums a rule's result over the broadcast dimensions, so that it has the
 shape of the input. A function in a rule is an operation of the table, or a helper of
 :mod:`minitensor.engine.operations.rules`.
 """

@@ -281,7 +281,7 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
 
 
 def _select(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]:
-    """Return the index for numpy, True if it is advanced, the elements that it selects, and the selecting function."""
+    """Return the index for numpy, a bool (True: it is advanced), the selected elements, and the selecting function."""
     try:
         plain, advanced = _plain(index, x._array)
         pick = Pick(plain) if not advanced else (lambda array: array[plain])

@@ -127,7 +127,7 @@ AS_STRIDED = Operation("as_strided", READ.backward, jvp=READ.jvp)
 def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Tensor:
     """Return a view of the storage of ``x`` with any shape, strides and offset, all in elements.
 
-    Elements may share memory. Then the view cannot be written, but a view of elements that share no memory can be.
+    Elements may share memory. Such a view cannot be written, but a part of it whose elements share no memory can be.
 
     Raises:
         ValueError: if the view would reach outside the memory of ``x`` (of its base, if ``x`` is a view); if ``shape``

@@ -53,8 +53,8 @@ def _move_to(x: Tensor, array: np.ndarray, op: str) -> None:
 
 
 def _refuse_read_only(x: Tensor, op: str) -> None:
-    """Raise RuntimeError if the memory of ``x`` is read-only: in new memory, it would silently no longer share
-    the data of the array or the file that it was made from.
+    """Raise RuntimeError if the memory of ``x`` is read-only: after a move to new memory, ``x`` would silently
+    stop sharing the data of the array or the file that it was made from.
     """
     if not writeable(x._array) and read_only(x._array):
         raise read_only_target(op, x)

@@ -1,4 +1,5 @@
-"""Helpers of the gradient rules on tensors, for ``grad(..., create_graph=True)``: their operations are recorded.
+"""Helpers of the gradient rules on tensors, for ``grad(..., create_graph=True)``.
 
-They have the names of the helpers in :mod:`minitensor.engine.operations.rules`, but call operations on tensors.
+They have the names of the helpers in :mod:`minitensor.engine.operations.rules`, but call operations on tensors, which
+are recorded.
 """

@@ -118,7 +118,7 @@ def _product_before(running: Tensor, turns: list[np.ndarray], place: np.ndarray,
 
 
 def _align(values: Tensor, wanted: Shape, broadcast: bool) -> Tensor:
-    """Return ``values`` in the shape ``wanted`` of the index: broadcast, or cut to it if ``broadcast`` is false."""
+    """Return ``values`` in ``wanted``, the shape of the index: broadcast, or cut if ``broadcast`` is false."""
     have = values._array.shape
     if not broadcast and len(have) == len(wanted) and values.size != 1:
         covered = np.arange(values.size, like=values._array).reshape(have)[tuple(slice(0, n) for n in wanted)]

@@ -15,7 +15,7 @@ from minitensor.engine.table import ROWS
 
 
 def helpers(package: ModuleType, prefix: str) -> dict[str, Any]:
-    """Return the public functions of all modules in ``package`` that have a name beginning with ``prefix``."""
+    """Return the public functions of those modules in ``package`` whose module name begins with ``prefix``."""
     found: dict[str, Any] = {}
     for module in pkgutil.iter_modules(package.__path__):
         if module.name.startswith(prefix):

@@ -71,7 +71,7 @@ def added_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Sha
 
 
 def shares_along(g: Array, indices: Array, axis: int, include_self: bool, broadcast: bool) -> Array:
-    """Return, for every element of ``g``, 1 divided by the number of values whose mean it is."""
+    """Return, for every element of ``g``, 1 divided by the number of values that were averaged for this element."""
     flat, _ = positions(indices, g.shape, axis, broadcast)
     whole = np.ones_like(g, order="C")
     if flat.size:
