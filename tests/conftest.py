@@ -60,7 +60,7 @@ class OneOperation:
         self.folders = [root / part for part in OF_OPERATIONS]
 
     def names(self, value: object) -> set[str]:
-        """Return the operations in a parameter: the parameter, its elements, or their attributes ``name``."""
+        """Return the operations that a parameter or, for a tuple, its elements contain: as text or as a ``name``."""
         values = value.values if isinstance(value, PARAM) else value if isinstance(value, tuple) else (value,)
         names = {each if isinstance(each, str) else getattr(each, "name", None) for each in values}
         return self.all_names & {name.removesuffix("_") for name in names if isinstance(name, str)}
@@ -76,7 +76,7 @@ class OneOperation:
         marks = [mark for mark in getattr(obj, "pytestmark", ()) if mark.name == "parametrize"]
         lists = [[*mark.args, mark.kwargs.get("argvalues")][1] for mark in marks]
         if not name.startswith("test") or any(iter(values) is values for values in lists):
-            return None  # pytest handles iterators, which can be read only once
+            return None  # an iterator can be read only once, so leave it to pytest
         return None if any(self.name in self.names(value) for values in lists for value in values) else []
 
     @pytest.hookimpl(tryfirst=True)
@@ -154,7 +154,7 @@ def fail_if_anomaly_detection_is_left_on() -> None:
 
 @pytest.fixture(scope="session")
 def building(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Build the book once for all test processes of a run. Return "done", "failed", or "kept" if it was fresh."""
+    """Build the book once for all processes of a test run. Return "done", "failed", or "kept" if it was up to date."""
     from filelock import FileLock  # imported here, so that the engine's tests run without the packages for the book
 
     from tools import build
@@ -191,7 +191,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def idle_pages() -> dict[bool, list[Page]]:
-    """Return the empty pages that can be reused: under True those with JavaScript, under False those without."""
+    """Return the empty pages that can be reused, keyed by True (with JavaScript) and False (without)."""
     return {True: [], False: []}
 
 

@@ -19,7 +19,7 @@ OTHER = {
     "minitensor/conformance": "the whole package, compared with exact derivatives and recorded facts",
     "minitensor/vocabulary": "the packages `paddle` and `torch`, most of them together",
 }
-#: Tools of the tests, which are packages with commands.
+#: Packages beside the tests that are commands.
 TOOLS = ("in_the_browser", "mutations")
 
 

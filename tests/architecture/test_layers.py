@@ -52,7 +52,7 @@ IMPORTED_LATER = {
 
 @cache
 def graph() -> grimp.ImportGraph:
-    """Return the graph of all imports of the packages, also inside functions and for types."""
+    """Return the graph of all imports of the packages, including those inside functions and those only for types."""
     return grimp.build_graph(*PACKAGES, cache_dir=None)
 
 

@@ -20,7 +20,7 @@ from tools.build import ROOT
 MOST = 500  # lines of a file
 MOST_TO_READ = 2_500  # lines of the eight files of the reading path
 
-#: Longer files, by the ends of their paths, and the reason for each.
+#: Maps the end of each longer file's path to the reason for its length.
 LONGER = {
     "facts/gradients.py": "a list: the programs that are run",
     "facts/layouts.py": "a list: the programs that are run, with the layouts of their operands",
@@ -85,7 +85,7 @@ def test_the_reading_path_ends_with_a_generated_function():
     assert minitensor.source("add_").startswith("def add_(")
 
 
-#: The words before the README's second table about the followed write. `followed` ignores the text after them.
+#: The words with which the README's text about the followed write ends. `followed` ignores the table after them.
 MORE = "Other names that these functions use"
 
 
@@ -112,7 +112,7 @@ def test_one_write_can_be_followed_through_five_files():
 
 
 def test_the_functions_of_the_followed_write_are_those_that_run():
-    """The functions are in the source of the in-place operation or in the traceback of a refused backward."""
+    """The functions are in the source of the in-place operation or in the traceback of the error from backward()."""
     assert {"before_write", "after_write", "set_node"} <= set(re.findall(r"\w+", minitensor.source("add_")))
     x = minitensor.to_tensor([1.0, 2.0], stop_gradient=False) * 1
     z = x * x

@@ -60,9 +60,9 @@ class Reader:
                 self.note(helper)
 
     def note(self, helper: ast.FunctionDef) -> None:
-        """Classify a helper: it is an action if the page may still change at its end, or else a wait if it waits.
+        """Classify a helper: it is an action if the page may still change at its end, otherwise a wait if it waits.
 
-        Unless it is a wait, it is also a read if it returns a value that it has read.
+        A helper that is no wait is also a read if it returns a value that it has read.
         """
         self.actions.discard(helper.name)  # the first pass did not know yet which helpers wait
         _, is_moving, has_waited = self.run(helper)
@@ -117,10 +117,7 @@ class Reader:
                 yield from self.statements(part)
 
     def run(self, function: ast.FunctionDef) -> tuple[list[int], bool, bool]:
-        """Return the lines of early reads, and True or False for two questions.
-
-        May the page still change after the end? Has the function waited?
-        """
+        """Return the lines of early reads, if the page may still change at the end, and if the function has waited."""
         found: list[int] = []
         is_moving = has_waited = False
         early: set[str] = set()  # variables with values that were read while the page may have moved

@@ -59,7 +59,7 @@ def test_a_recorded_stage_is_in_the_language_of_the_notebook(chinese):
 
 
 def without_phrase(event):
-    """Return an event without the name of a saved tensor that is a phrase, such as "input 1", which is translated."""
+    """Return the event, without the saved tensor's name if this is a phrase such as "input 1", which is translated."""
     return {key: value for key, value in event.items() if key != "what" or " " not in value}
 
 

@@ -62,7 +62,7 @@ def test_an_answer_must_equal_an_option_word_for_word():
 
 
 @pytest.mark.parametrize("options", [{"a": "w"}, {"a": "w", "`a`": "w"}, {"a": "w", " ": "w"}])
-def test_options_that_repeat_or_are_missing_are_refused(options):
+def test_too_few_repeated_and_blank_options_are_refused(options):
     with pytest.raises(ValueError):
         predict("q", options, answer="a")
 

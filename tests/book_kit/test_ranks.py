@@ -99,7 +99,7 @@ def test_without_mpi_the_recorded_answers_are_returned(four, tmp_path, monkeypat
 
 
 def without_checksums(printed: str) -> str:
-    """Replace each checksum by a number, because the last bits of trained weights depend on the processor."""
+    """Replace different checksums by 0, 1, ..., because the last bits of trained weights depend on the processor."""
     seen: dict[str, str] = {}
     return re.sub(r"checksum \w+", lambda found: seen.setdefault(found[0], f"checksum {len(seen)}"), printed)
 

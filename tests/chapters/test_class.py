@@ -21,7 +21,7 @@ SHOWN = [
     (part["page"].split("/")[-1], *kind_and_words(piece))
     for part in PARTS
     for piece in part["show"]
-    if "error" not in piece  # the plan itself has the program of an error
+    if "error" not in piece  # the program of an error is in the plan, not in a chapter
 ]
 SHOWN.append((PLAN["opening"]["page"].split("/")[-1], "stage", PLAN["opening"]["stage"]))
 

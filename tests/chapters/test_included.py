@@ -36,7 +36,7 @@ def test_chapters_about_the_engine_show_its_lines(name):
 
 
 def test_every_include_directive_matches_the_pattern():
-    """A directive that the pattern does not match would appear as it is in the downloaded notebooks."""
+    """A directive that the pattern does not match would stay unchanged in the downloaded notebooks."""
     for name in in_order():
         text = Chapter.read(name).text
         assert text.count("{literalinclude}") == len(INCLUDE.findall(text))

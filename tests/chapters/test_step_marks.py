@@ -1,4 +1,4 @@
-"""Test the marks with which a paragraph names a step of its section's stage."""
+"""Test the marks, such as {step}`4`, with which a paragraph names a step of its section's stage."""
 
 from __future__ import annotations
 

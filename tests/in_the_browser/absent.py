@@ -1,4 +1,4 @@
-"""Features that a page lacks: the errors of tests that need them, and the tests that are not run, with the reasons."""
+"""Errors of tests that need features that a page lacks, and tests that are not run, each with a reason."""
 
 from __future__ import annotations
 

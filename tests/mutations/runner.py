@@ -124,7 +124,7 @@ class Tree:
             write(file, sound)
 
     def _turns(self, mutation: Mutation, with_others: bool) -> list[tuple[str, str]]:
-        """Return the tests to run with their devices. The host comes first, because most faults show there."""
+        """Return the tests to run, each with its devices. The host comes first, because most faults show there."""
         expected = [path(name) for name in mutation.tests]
         turns = [(tests, devices) for devices in (HOST, GPU) for tests in expected]
         if with_others:

@@ -52,7 +52,7 @@ def site(book: Path, serve_folder: Callable[[Path], str]) -> str:
 
 @pytest.fixture(scope="session")
 def idle_tabs() -> dict[bool, list[Page]]:
-    """Return the tabs that no visit is using: under True those with scripts, under False those without."""
+    """Return the tabs that no visit is using, keyed by True (with scripts) and False (without)."""
     return {True: [], False: []}
 
 

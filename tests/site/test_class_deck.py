@@ -60,7 +60,7 @@ def drawn(memory):
 
 
 def differences(recorded, shown):
-    """Yield each property of a tensor in which a picture differs from PyTorch: the name, the property, both values."""
+    """Yield each property of a tensor in which a picture differs from PyTorch: its name, the property, both values."""
     for name in sorted(recorded.keys() | shown.keys()):
         one, two = recorded.get(name), shown.get(name)
         if one is None or two is None:

@@ -35,7 +35,7 @@ PASTED = {
         "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.",
         "chapters/08_leaves.html#the-error",
     ),
-    "in part, without its end": (
+    "without its end": (
         "a leaf Variable that requires grad is being used in an in-place",
         "chapters/08_leaves.html#the-error",
     ),
@@ -53,37 +53,37 @@ PASTED = {
         "has been modified by an inplace operation. Its version is 4 but the expected version is 2",
         "chapters/07_what_backward_needs.html#which-line-was-it",
     ),
-    "of Paddle, with a parameter's name": (
+    "from Paddle, with a parameter's name": (
         "ValueError: (InvalidArgument) Leaf Var (linear_3.w_0) that doesn't stop gradient can't use inplace strategy.\n"
         "  [Hint: Expected !autograd_meta->StopGradient() && IsLeafTensor(target) == false, but received "
         "!autograd_meta->StopGradient() && IsLeafTensor(target):1 != false:0.] (at ../paddle/fluid/eager/utils.h:181)",
         "chapters/08_leaves.html#the-error",
     ),
-    "of a GPU's memory": (
+    "about a GPU's memory": (
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 22.78 GiB. GPU 0 has a total capacity of 31.47 "
         "GiB of which 12.73 GiB is free. Including non-PyTorch memory, this process has 18.73 GiB memory in use.",
         "chapters/fifteen_confusions.html#where-did-my-memory-go",
     ),
-    "of NumPy's memory": (
+    "about NumPy's memory": (
         "numpy.core._exceptions.MemoryError: Unable to allocate 31.9 GiB for an array with shape (3094, 720, 1280, 3) "
         "and data type float32",
         "chapters/fifteen_confusions.html#where-did-my-memory-go",
     ),
-    "of a view": (
+    "about a view": (
         "view size is not compatible with input tensor's size and stride",
         "chapters/fifteen_confusions.html#reshape-a-view-or-a-copy",
     ),
-    "of NumPy, short": ("ValueError: assignment destination is read-only", "one-cell-seen-many-times"),
-    "of an overlap": (
+    "from NumPy, short": ("ValueError: assignment destination is read-only", "one-cell-seen-many-times"),
+    "about an overlap": (
         "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
         "location. Please clone() the tensor before performing the operation.",
         "chapters/04_aliases.html#reading-what-is-being-overwritten",
     ),
-    "of several views": (
+    "about several views": (
         "RuntimeError: Output 1 of UnbindBackward0 is a view and is being modified inplace.",
         "chapters/fifteen_confusions.html#a-write-into-a-part-of-split",
     ),
-    "of a second backward": (
+    "about a second backward": (
         TRACEBACK.format(
             line="loss_g.backward()",
             message="RuntimeError: Trying to backward through the graph a second time, but the saved intermediate "
@@ -92,24 +92,24 @@ PASTED = {
         ),
         "chapters/08_leaves.html#an-update-that-comes-too-early",
     ),
-    "of several ranks, its first words": (
+    "about several ranks, its first words": (
         "Expected to have finished reduction in the prior iteration",
         "chapters/14_many_ranks.html#equal-to-one-process",
     ),
-    "of memory, four words": ("CUDA out of memory", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
-    "of memory, three words": ("out of memory", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
-    "of memory, abbreviated": ("OOM", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
-    "of a gradient that is None": (
+    "about memory, in four words": ("CUDA out of memory", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
+    "about memory, in three words": ("out of memory", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
+    "about memory, abbreviated": ("OOM", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
+    "about a gradient that is None": (
         "AttributeError: 'NoneType' object has no attribute 'zero_'",
         "chapters/08_leaves.html#what-a-leaf-is",
     ),
-    "of a gradient that is None, another attribute": (
+    "about a gradient that is None, another attribute": (
         "'NoneType' object has no attribute 'norm'",
         "chapters/08_leaves.html#what-a-leaf-is",
     ),
-    "of memory, in Chinese": ("显存不足", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
+    "about memory, in Chinese": ("显存不足", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
     "only its end": ("version 1; expected version 0", "chapters/07_what_backward_needs.html#which-line-was-it"),
-    "of a second backward, as a reader remembers it": (
+    "about a second backward, as a reader remembers it": (
         "backward a second time",
         "chapters/08_leaves.html#an-update-that-comes-too-early",
     ),

@@ -8,7 +8,7 @@ from tests.support.chapters.chapter import in_order
 from tests.support.site.measures import SHARES
 from tests.support.waiting import wait_for_script
 
-LEAST_SHARE = 0.5  # the smallest share of a stage's area
+LEAST_SHARE = 0.5  # the smallest share that a picture may have of its stage's area
 LEAST_CELL = 44  # the smallest height of a cell, in px
 MOST_CONTROLS = 4
 #: Chapters whose first stages are small programs.

@@ -378,7 +378,7 @@ def test_catch_never_catches_an_interrupt():
     assert caught.value.explained.rows[0].verdict is Verdict.RAISES
 
 
-def test_an_interrupt_under_the_stages_explain_has_the_report_and_the_traceback_of_the_program():
+def test_an_interrupt_under_memory_stage_explain_has_the_report_and_the_traceback_of_the_program():
     def program():
         torch.ones(2).add_(1.0)
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Test that backward refuses exactly the values that a report calls stale, in random programs with changing
+"""Test that backward() refuses exactly the values that a report calls stale, in random programs with changing
 policies.
 """
 

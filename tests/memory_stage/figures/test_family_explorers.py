@@ -104,7 +104,7 @@ def forward(batch, size):
 
 @pytest.mark.parametrize("program", [forward, linear])
 def test_out_of_memory_is_predicted_exactly_where_the_simulated_gpu_runs_out(program):
-    """The law is learned on the device, so that it includes the scratch memory inside operations."""
+    """The law of growth is learned on the simulated GPU, so that it includes the scratch memory inside operations."""
     before = mt.device.get_device()
     capacities = [150_000, 210_000, 240_000, 360_000, 500_000, 600_000]
     batches, sizes = [16, 64, 100], [100, 160]

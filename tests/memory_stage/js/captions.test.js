@@ -11,7 +11,7 @@ const STRETCHED = [1, 1.25]; // factors of widths, because the fonts of a page m
 const CUT = /<title>([^<]*)<\/title>([^<]*)…<\/text>/g;
 const BYTES = /(?:^|, )[\d.,]+ (?:[KMGT]i)?B/g;
 
-/** Return the shortened texts of a picture whose shown part ends inside of a number of bytes. */
+/** Return those shortened texts of a picture that are cut inside of a number of bytes. */
 const cutBytes = svg =>
   [...svg.matchAll(CUT)].filter(([, whole, shown]) =>
     [...whole.matchAll(BYTES)].some(({ 0: bytes, index }) => {

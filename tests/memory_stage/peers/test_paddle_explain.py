@@ -30,7 +30,7 @@ def reported(program: str) -> tuple[Any, Any, dict[str, Any]]:
 
 
 def gradient(found: dict[str, Any]) -> np.ndarray:
-    """Return the gradient of the leaf ``w``, or what the program has stored under the name ``gradient``."""
+    """Return the gradient of the leaf ``w``, or the value that the program has stored under the name ``gradient``."""
     noted = found.get("gradient")
     return np.asarray(found["w"].grad if noted is None else noted, "float64")
 

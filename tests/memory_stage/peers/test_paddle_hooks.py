@@ -153,7 +153,7 @@ def test_the_gradient_of_a_custom_function_is_right_if_nothing_writes_its_saved_
     assert names["w"].grad.tolist() == [3, 12]
 
 
-def test_a_custom_function_in_place_has_two_writes_because_paddle_raises_the_version_again():
+def test_a_custom_function_in_place_has_two_writes_because_paddle_increments_the_version_again():
     shown = recorded(
         "class Twice(paddle.autograd.PyLayer):\n"
         "    @staticmethod\n    def forward(ctx, x):\n        x.scale_(2.0)\n        return x\n"

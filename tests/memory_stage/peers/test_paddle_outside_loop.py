@@ -53,7 +53,7 @@ for i in range(3):
     opt.step()
 """
 
-#: Pairs of a faulty program and the correct one, which the only fix has to give.
+#: Pairs of a faulty program and the correct one, which the only fix has to produce.
 FIXED = {
     "a result": ("out = net(x)\n" + LOOP, LOOP.replace(FIRST, "    out = net(x)\n" + FIRST)),
     "features": (

@@ -28,7 +28,7 @@ def sentences_of(source: str) -> list[str]:
     return stages.sentences_of(recorded(source))
 
 
-def test_a_write_through_a_view_raises_the_version_of_the_storage():
+def test_a_write_through_a_view_increments_the_version_of_the_storage():
     said = sentences_of("a = paddle.ones([4])\nv = a[1:3]\nv.scale_(10.)")
     assert said[1].startswith("`a[1:3]` makes a tensor on 2 of the 4 cells of storage 1")
     assert said[2] == "`scale_` writes 2 cells of storage 1 through `v`: version 1. `a` sees the new numbers, too."
@@ -82,7 +82,9 @@ def test_a_sentence_says_that_backward_will_not_notice_an_unversioned_write(writ
         "`backward` will silently use the new ones.",
         "`backward` through `multiply` (line 3) will not notice.",
     )
-    assert "version unchanged" in said[3] and said[3].endswith(consequences)  # a long text ends with the second
+    assert "version unchanged" in said[3] and said[3].endswith(
+        consequences
+    )  # a long sentence ends with the second text
     assert said[-1].startswith("`backward` is done: `x.grad` is [0, 0, 0, 0]")  # wrong: it should be [2, 4, 6, 8]
 
 

@@ -1,4 +1,4 @@
-"""Check that each offered edit is right in programs in which an earlier edit was wrong, and that others have none."""
+"""Check programs for which a wrong edit was once offered: now the edit is right, or there is none."""
 
 from __future__ import annotations
 

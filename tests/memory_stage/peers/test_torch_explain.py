@@ -75,7 +75,7 @@ def test_a_function_is_explained_and_its_error_reaches_the_caller():
     assert str(raised.value.explained) == str(report)
 
 
-def test_minitensors_explain_refers_a_torch_program_to_the_stages_explain():
+def test_minitensor_explain_refers_a_torch_program_to_memory_stage_explain():
     import minitensor as mt
 
     def spoil(x):

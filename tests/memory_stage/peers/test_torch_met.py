@@ -171,7 +171,7 @@ def test_a_write_through_detach_is_unrecorded_for_a_result_but_not_for_a_leaf(tm
     assert "1 unrecorded" in reported
 
 
-#: For each statement after the common lines, the end of its sentence.
+#: Maps each statement, which follows the common lines, to the end of the sentence about it.
 MOVED = {
     "x.data = torch.zeros(2).add_(1)": "then `data` moves `x` to storage 6. Storage 5 is freed: 8 bytes.",
     "s[0].weight.data = torch.ones(2, 2)": "`ones` allocates storage 6, 16 bytes; "

@@ -85,14 +85,15 @@ def test_a_forward_pass_outside_the_loop_is_moved_into_it(name, tmp_path):
     assert error is None and again.faults == [] and output == expected, fix.apply(faulty)
 
 
-#: Programs in which the move is not certain: another line could notice it, or it would not be enough.
+#: Programs in which the forward pass may not be moved: another line could notice the move, or the move would not
+#: suffice.
 UNCERTAIN = {
     "another line reads the result after the loop": "out = net(x)\n" + LOOP + "print(out.sum())\n",
     "another line reads the result before the loop": "out = net(x)\nprint(out.sum())\n" + LOOP,
     "a function reads the result": "out = net(x)\ndef last(): return out\n" + LOOP + "last()\n",
     "the input changes": "out = net(x)\n" + LOOP + "    x = x + 1\n",
-    "the input changes by another name": "z = x\nout = net(x)\n" + LOOP + "    z.mul_(2)\n",
-    "the layer changes by another name": "same = net\nout = net(x)\n" + LOOP + "    same.eval()\n",
+    "the input changes through another name": "z = x\nout = net(x)\n" + LOOP + "    z.mul_(2)\n",
+    "the layer changes through another name": "same = net\nout = net(x)\n" + LOOP + "    same.eval()\n",
     "the loop has an else": "out = net(x)\n" + LOOP + "else:\n    print(i)\n",
     "two passes": "out = net(x)\n" + LOOP + "    opt.zero_grad()\n    out.sum().backward()\n    opt.step()\n",
     "two loops": "out = net(x)\nfor epoch in range(2):\n" + "".join(f"    {each}\n" for each in LOOP.splitlines()),
@@ -266,7 +267,8 @@ def test_the_batch_of_a_generator_is_detached_in_the_loss_of_the_discriminator(t
     assert error is None and again.faults == [] and output == expected
 
 
-#: Changes of the program. In the changed program, the first loss may be meant for the generator, or reads gradients.
+#: For each variant, the changes of the program. The first loss of a variant may be meant for the generator, or a line
+#: of the variant reads gradients.
 OTHER_GANS = {
     "no gradient is set to zero between the passes": [
         ("    og.zero_grad()\n", ""),

@@ -134,7 +134,7 @@ def test_an_optimizer_step_between_forward_and_backward_makes_a_saved_tensor_sta
     assert error is not None and events(variant, "stale", 5)
 
 
-def test_a_fused_optimizer_step_raises_no_version_and_is_found_by_comparing_bytes():
+def test_a_fused_optimizer_step_increments_no_version_and_is_found_by_comparing_bytes():
     variant, error = run(
         "w = nn.Parameter(torch.ones(2))\nopt = torch.optim.Adam([w], lr=0.1, fused=True)\nloss = (w * w).sum()\n"
         "loss.backward(retain_graph=True)\nopt.step()\nloss.backward()"
@@ -188,7 +188,7 @@ for reentrant in (True, False):
     assert "seen[0]" in names_of(variant)
 
 
-def test_a_write_through_data_raises_no_version_of_the_tensor():
+def test_a_write_through_data_increments_no_version_of_the_tensor():
     variant, error = run(
         "x = torch.ones(2, requires_grad=True)\ny = x * 1\nz = y * y\ny.data.mul_(5)\nz.sum().backward()"
     )
@@ -198,7 +198,7 @@ def test_a_write_through_data_raises_no_version_of_the_tensor():
     assert "not notice" in " ".join(sentences(variant))
 
 
-def test_writes_of_numpy_to_shared_memory_raise_no_version():
+def test_writes_of_numpy_to_shared_memory_increment_no_version():
     variant, error = run(
         "m = np.arange(4.0)\nt = torch.from_numpy(m)\nm[1] = 7\nu = torch.from_dlpack(m)\nu.mul_(2)\n"
         "x = torch.ones(2)\nn = x.numpy()\nn[0] = 5"

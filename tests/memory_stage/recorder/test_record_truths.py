@@ -342,7 +342,7 @@ def test_memory_after_each_line_equals_the_comment_on_the_line(text: str) -> Non
         ("squeeze_()", "changes neither shape nor strides of `x`"),
     ],
 )
-def test_a_change_of_the_layout_in_pytorchs_vocabulary_raises_the_version_and_writes_no_cell(call, happened):
+def test_a_change_of_the_layout_in_pytorchs_vocabulary_increments_the_version_and_writes_no_cell(call, happened):
     recorded = memory_stage.record(f"x = torch.ones([2, 3])\nx.{call}", {"torch": minitensor.torch})
     last = recorded.data["variants"][0]["steps"][-1]
     (write,) = (event for event in last["events"] if event["do"] == "write")

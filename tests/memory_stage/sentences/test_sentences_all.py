@@ -150,7 +150,10 @@ def test_most_of_the_texts_would_be_false_of_the_similar_program(all_sentences):
 
 
 def test_every_rule_is_false_of_some_other_step(all_sentences):
-    """Judge each sentence as if it described other steps. Only ``_not_shown``, not about memory, may hold for all."""
+    """Judge each sentence as if it described other steps.
+
+    Only ``_not_shown``, which judges no memory, may hold for all.
+    """
     steps = [replace(s, text=templates.plain(s.text)) for each in all_sentences for s in (*each.true, *each.near)]
     used, failing = set(), set()
     for said in steps:

@@ -1,6 +1,6 @@
 """Test the stage without its script (text, tables and pictures), and the files to which it is saved.
 
-In both, text of the program never becomes markup.
+Neither in the stage nor in the files does text of the program become markup.
 """
 
 from __future__ import annotations

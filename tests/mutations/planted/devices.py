@@ -203,7 +203,7 @@ simulated(
 mutation(
     "minitensor/engine/device/allocator.py",
     "large-request-shares-a-segment",
-    "A request of exactly the size from which requests get a separate segment shares a segment.",
+    "A request of the smallest size that has to get a separate segment shares a segment.",
     "rules.segment if size < rules.own_from",
     "rules.segment if size <= rules.own_from",
     "tests/minitensor/engine/device/test_allocator.py",

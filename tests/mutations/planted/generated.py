@@ -10,7 +10,7 @@ history = partial(mutation, "minitensor/engine/core/history.py")
 
 templates(
     "in-place-op-raises-no-version",
-    "An in-place operation writes without raising the version.",
+    "An in-place operation writes without incrementing the version.",
     "    storage.version {version}\n",
     "    version = storage.version\n",
     "in_place::test_each_operation_raises_the_version_by_1_also_under_no_grad_and_through_a_view",

@@ -24,7 +24,7 @@ storage(
 )  # fmt: skip
 writing(
     "setitem-raises-no-version",
-    "Writes that are not operations of the table (setitem, copy_, set_value) raise no version.",
+    "Writes that are not operations of the table (setitem, copy_, set_value) do not increment the version.",
     "        raise\n    storage.version += 1\n",
     "        raise\n",
     "writes::test_a_write_of_any_kind_raises_the_version_by_1",
@@ -122,7 +122,7 @@ history(
 )  # fmt: skip
 history(
     "second-order-written-part-gets-everything",
-    "Second order: the derivative of a write for the old value is not 0 at the overwritten cells.",
+    "Second order: the derivative of a write with respect to the old value is not 0 at the overwritten cells.",
     "        return region.split(u)[1]\n",
     "        return u\n",
     "backward_keeps_to_itself",

@@ -89,7 +89,7 @@ replacing(
 mutation(
     "minitensor/engine/autograd/gradients.py",
     "one-root-counts-once",
-    "backward counts a tensor that is given twice only once.",
+    "If backward() gets a tensor twice, it counts the tensor only once.",
     "_array(roots[node] + g)",
     "_array(g)",
     "py_layer::test_backward_doubles_the_gradient_of_a_tensor_given_twice_and_names_wrong_arguments",

@@ -53,7 +53,7 @@ arithmetic(
 )  # fmt: skip
 arithmetic(
     "both-get-the-gradient-of-a-tie",
-    "At a tie of maximum both operands get the whole gradient.",
+    "If the operands of maximum are equal, both get the whole gradient.",
     'x="where(x > y, g, 0)", y="where(y >= x, g, 0)")',
     'x="where(x >= y, g, 0)", y="where(y >= x, g, 0)")',
     "operations::test_if_the_operands_of_maximum_or_minimum_are_equal_the_second_gets_the_gradient",

@@ -54,7 +54,7 @@ sharing(
 )  # fmt: skip
 foreign_writes(
     "first-copy-serves-all",
-    "An operation after a foreign write is compared with the values before that write.",
+    "For an operation after a foreign write, the check expects the values from before that write.",
     "        if copy is None or copy.changed(array).any():",
     "        if copy is None:",
     "foreign_writes::test_each_of_two_operations_is_checked_against_the_values_it_read",
@@ -75,7 +75,7 @@ foreign_writes(
 )  # fmt: skip
 foreign_writes(
     "changed-bytes-counted-from-the-tensor",
-    "The bytes that changed are counted from the tensor, not from its storage.",
+    "The positions of changed bytes are counted from the beginning of the tensor, not of its storage.",
     "byte = at - byte_bounds(storage.buffer)[0]",
     "byte = at - address_of(array)",
     "foreign_writes::test_the_error_counts_the_bytes_of_a_view_from_the_beginning_of_its_storage",

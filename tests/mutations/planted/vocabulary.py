@@ -18,7 +18,7 @@ convolution(
 )  # fmt: skip
 losses(
     "recorded-gradient-of-a-certain-prediction",
-    "Second order: the gradient of the binary cross entropy divides by 0 at a certain prediction.",
+    "Second order: the gradient of the binary cross entropy divides by 0 if a prediction is 0 or 1.",
     "    spread = bounded(x * (1.0 - x), 1e-12)",
     "    spread = x * (1.0 - x)",
     f"{vocabulary}test_torch_gradients.py",

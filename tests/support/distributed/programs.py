@@ -300,7 +300,7 @@ def who_of_two_differs(comm):
 
 
 def wait_for_all(comm: Any) -> None:
-    """Wait at a barrier and sleep in between. MPI's own waits poll, which slows down the ranks that they wait for."""
+    """Wait at a barrier, mostly asleep. MPI's own waits never sleep, which slows down the ranks that still work."""
     request = comm.Ibarrier()
     while not request.Test():
         time.sleep(1e-3)

@@ -32,7 +32,7 @@ KINDS = {
     "gradients before an error": "torch's backward may have reached a leaf before it raises; minitensor raises before",
     "saves more": "`std`, `log_softmax` and others save values in torch that minitensor computes again",
 }
-#: Operations that write one number or one row everywhere, so that torch accepts the write.
+#: Operations that write one number or one row everywhere, so torch accepts them even if elements share a cell.
 _FILLS = ("fill_(", "zero_(", "masked_fill_(", "index_fill_(", "] = ", "] += ", "] -= ", "] *= ", "] /= ")
 #: Operations that torch composes of others, or whose result torch saves.
 _SAVES_MORE = ("std", "log_softmax", "abs", "relu", "clamp")

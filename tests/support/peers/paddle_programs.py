@@ -71,7 +71,7 @@ def in_a_child(function: Callable[[], Any]) -> Any:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        for output in (1, 2):  # Paddle prints a long report of its crash there
+        for output in (1, 2):  # the child's stdout and stderr: Paddle prints a long report of its crash
             os.dup2(os.open(os.devnull, os.O_WRONLY), output)
         try:
             answer = json.dumps(function(), default=str)

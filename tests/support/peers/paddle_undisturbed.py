@@ -22,8 +22,8 @@ from tests.support.peers.paddle_programs import NAMES, in_a_child, program
 
 CRASHED = "crashed"
 
-#: Paddle 3.3 reads beyond the shape for ``x[..., 0]`` if ``x`` has no dimensions. The error depends on the memory
-#: there.
+#: Paddle 3.3 reads beyond the shape for ``x[..., 0]`` if ``x`` has no dimensions. The text of the
+#: error depends on that memory.
 _BEYOND = re.compile(
     r"\(OutOfRange\) The starting index 0 of slice is out of bounds in tensor -1-th axis.*|"
     r"\(InvalidArgument\) Too many indices \(1\) for tensor of dimension 0\..*",

@@ -20,7 +20,7 @@ def same_memory(a: dict[str, Memory], b: dict[str, Memory]) -> bool:
 
 
 def named_now(s: Said, name: str) -> Look | None:
-    """Return the tensor of a name after this or the next step, or before the step if it deletes the name."""
+    """Return the tensor of a name after this step or the next one or, for a deleted name, before this step."""
     return s.named(name) or (s.then.tensors.get(s.then.names.get(name, 0)) if s.then else None) or s.was(name)
 
 
@@ -36,8 +36,8 @@ def changed_cells(s: Said, number: str) -> int:
 def counts(s: Said, cells: str, number: str) -> bool:
     """True if the number of written cells that a sentence claims is possible.
 
-    Writing a number again changes no cell. So the claimed number is possible if no more cells than that changed, and if
-    the storage has that many cells.
+    Writing a number again changes no cell. So the claimed number is possible if it is at least the number of changed
+    cells, and at most the number of cells of the storage.
     """
     memory = s.after.storages.get(number) or s.before.storages.get(number)
     if memory is None:
@@ -738,7 +738,7 @@ def _collected(s, m):
 
 
 def agrees(text: str, numbers: Any) -> bool:
-    """True if a text of numbers, in which long ones are shortened, agrees with ``numbers``."""
+    """True if a text, in which a long list of numbers is shortened, agrees with ``numbers``."""
     flat = [float(each) for each in re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?inf|nan", text)]
     real: list[float] = []
     stack = [numbers]
