@@ -64,8 +64,8 @@ def options(arguments: list[str]) -> argparse.Namespace:
 
 
 def main(arguments: list[str]) -> None:
-    """Measure the chosen subjects, and print and save the results. After a full run, also plot them and measure
-    pages.
+    """Measure the chosen subjects, and print and save the results. After a full run, also plot the results, and
+    measure how fast pages with stages are.
     """
     given = options(arguments)
     if given.quick:

@@ -6,7 +6,8 @@ Python is a recorded stage of five lines, and that of the bare Pyodide is a sum 
 the ratio of the seconds (median, lowest and highest of the rounds), and the compressed bytes that a server sends, with
 their ratio. ``--record`` also writes ``facts/live-page.json``.
 
-This needs playwright, a Chromium and the files that `tools/live.py` fetches. If one is missing, a message names it.
+The measurement needs playwright, a Chromium and the files that `tools/live.py` fetches. If one is missing, a message
+names it.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@
   steps of 8 ms, and nothing below 16 ms); and the time for which the page's thread works for a key, which depends less
   on other programs on the machine.
 
-This needs the package playwright and a Chromium. If one is missing, a message names it. Load on the machine changes all
-figures.
+The measurement needs the package playwright and a Chromium. If one is missing, a message names it. Load on the machine
+changes all figures.
 """
 
 from __future__ import annotations

@@ -299,8 +299,8 @@ class Bernoulli(Distribution):
 class Categorical(Distribution):
     """The distribution of the categories 0, 1, 2, ...; the last dimension of ``logits`` determines their probabilities.
 
-    As in Paddle, ``sample``, ``log_prob`` and ``probs`` use the logits, divided by their sum, as probabilities, so they
-    must not be negative. In contrast, ``entropy`` and ``kl_divergence`` use the logits as logarithms.
+    As in Paddle, ``sample``, ``log_prob`` and ``probs`` use the logits, divided by their sum, as probabilities. Logits
+    must therefore not be negative. In contrast, ``entropy`` and ``kl_divergence`` use the logits as logarithms.
 
     Raises:
         TypeError: if ``logits`` is not a tensor, list or array.

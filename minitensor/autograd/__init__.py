@@ -1,8 +1,8 @@
 """Gradients on request, operations that a program defines, and a check of gradients against finite differences.
 
-* :func:`grad` returns gradients; :func:`backward` runs backward from several tensors at once.
-* :class:`PyLayer` is the base class of operations whose forward and backward the program defines. They may write in
-  place.
+* :func:`grad` returns gradients; :func:`backward` starts one backward pass at several tensors.
+* :class:`PyLayer` is the base class of operations whose forward and backward the program defines. Such an operation may
+  write in place.
 * :func:`gradcheck` compares first and, on request, second derivatives with finite differences.
 """
 

@@ -18,9 +18,9 @@ class RanksDifferError(RuntimeError):
     """Raised if the parameters of the ranks have different values.
 
     Attributes:
-        ranks: the ranks whose checksum is not the most frequent one. If several checksums share the first place, these
-            are the ranks that wrote the parameter more often than another rank; if all ranks wrote it equally often,
-            these are all ranks.
+        ranks: the ranks whose checksum is not the most frequent one. If several checksums are equally frequent,
+            ``ranks`` has the ranks that wrote the parameter more often than another rank; if all ranks wrote it equally
+            often, it has all ranks.
         parameter: the name of the first parameter that differs.
     """
 

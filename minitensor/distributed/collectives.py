@@ -57,7 +57,7 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
 def broadcast(tensor: Tensor, src: int) -> Tensor:
     """Overwrite ``tensor`` on every rank with the tensor of rank ``src``. Return ``tensor``.
 
-    This is one versioned write on each rank, also on rank ``src``.
+    The call makes one versioned write on each rank, also on rank ``src``.
 
     Raises:
         RuntimeError, TypeError: as :func:`all_reduce` does.

@@ -227,8 +227,9 @@ def profile(function: Callable[..., Any] | None = None, /, *, device: Any = None
         show: True to print the table after each call.
 
     Raises:
-        TypeError: if ``function`` is not a function with lines to count: a class, a function written in C, a generator
-            function, a coroutine function, an asynchronous generator, a ``staticmethod`` or a ``classmethod``.
+        TypeError: if ``function`` is not a function with lines to count, but a class, a function written in C, a
+            generator function, a coroutine function, an asynchronous generator, a ``staticmethod`` or a
+            ``classmethod``.
     """
     if function is None:
         return functools.partial(profile, device=device, show=show)
@@ -289,8 +290,8 @@ def _forwarding(count: int, names: tuple[str, ...]) -> Callable[..., Any]:
     """Return a function ``call(function, arguments)``, which passes all entries of the list ``arguments`` to
     ``function``.
 
-    It removes them from the list, which is in reverse order. The last ``count`` entries are passed by position, the
-    others as the keyword arguments ``names``. During the call, neither the list nor the profiler refers to an argument,
+    ``call`` removes them from the list, which is in reverse order. The last ``count`` entries are passed by position,
+    the others as the keyword arguments ``names``. During the call, neither the list nor the profiler refers to an argument,
     so an argument that the function deletes is freed at once, as without the profiler.
     """
     if not all(name.isidentifier() and not keyword.iskeyword(name) for name in names):

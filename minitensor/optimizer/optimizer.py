@@ -244,7 +244,7 @@ class Optimizer:
         return found
 
     def set_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Continue from the ``state_dict`` of an optimizer of the same class. Its data is copied.
+        """Continue from the ``state_dict`` of an optimizer of the same class. The data of ``state_dict`` is copied.
 
         Entries that belong to no parameter of this optimizer cause a warning. Such entries occur if a program creates
         its network twice, because the parameters of the second network have other names.

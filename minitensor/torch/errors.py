@@ -179,7 +179,7 @@ def overlapping_target(op: str, x: Tensor) -> RuntimeError:
 def not_writeable(op: str, x: Tensor) -> RuntimeError:
     """Return the error if ``op`` would write ``x``, which is read-only or has elements that share memory.
 
-    PyTorch would write into a read-only array. It only warns when a tensor is created on one.
+    PyTorch would write into a read-only array: it only warns when a tensor is created on such an array.
     """
     if read_only(x._array) and not overlaps_itself(x._array):
         return errors.read_only_target(op, x)
@@ -417,8 +417,8 @@ def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
 def lost(error: RuntimeError) -> RuntimeError:
     """Return PyTorch's error for ``error``, which the engine raised for a saved tensor that was overwritten or freed.
 
-    Operations that both vocabularies share raise the engine's error. This function emits no event, because the engine
-    has already done so.
+    Operations that both vocabularies share raise the engine's error, which this function translates. It emits no event,
+    because the engine has already done so.
     """
     link, what, position = error.lost  # type: ignore[attr-defined]  # the caller has checked that it exists
     node = link()

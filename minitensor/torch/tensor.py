@@ -123,7 +123,7 @@ class Tensor(BaseTensor):
         return self._array.dtype in FLOATS
 
     def untyped_storage(self) -> StorageReference:
-        """Return a reference to the storage. It counts the storage's size in bytes, not in elements."""
+        """Return a reference to the storage, whose size is counted in bytes, not in elements."""
         return StorageReference(self._storage, self)
 
     @property

@@ -348,7 +348,7 @@ def fold(
     """Add patches, each of them a column, to images of zeros, at the positions from which :func:`unfold` reads them.
     The result has shape [images, channels, height, width].
 
-    This inverts :func:`unfold` if the patches cover the images without overlaps.
+    ``fold`` inverts :func:`unfold` if the patches cover the images without overlaps.
 
     Args:
         input: patches, of shape [images, channels * kernel height * kernel width, patches].

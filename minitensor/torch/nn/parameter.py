@@ -26,7 +26,7 @@ class Parameter(Tensor):
         if not isinstance(data, BaseTensor):
             raise TypeError(f"Parameter takes a tensor, not {type(data).__name__}")
         alias = Tensor._alias(data._array, data._storage)
-        made: Any = Tensor.__new__(cls)  # `alias` cannot become a `cls`, if that is a subclass without __slots__
+        made: Any = Tensor.__new__(cls)  # the class of `alias` cannot be changed to a `cls` without __slots__
         made._array, made._storage, made._node, made._history = alias._array, alias._storage, None, None
         made.requires_grad = requires_grad
         return made

@@ -70,8 +70,8 @@ class _Recurrent(Module):
         Raises:
             ValueError: if the module does not accept this number of dimensions.
             RuntimeError: if the last dimension of the input or of the state does not have the length that the module
-                was created with, or if the state does not fit the input. A cell raises it, and a module for sequences
-                raises ValueError, if the dtype of the input or the state is not that of the weights.
+                was created with, or if the state does not fit the input. If the dtype of the input or the state is not
+                that of the weights, a cell raises RuntimeError, and a module for sequences raises ValueError.
         """
         name = type(self).__name__
         need_tensor(name, input)
@@ -264,7 +264,7 @@ class RNN(_RunOfOneState):
     hidden_size], and the last state, [1, batch, hidden_size].
 
     The input has the shape [time, batch, input_size]. With ``batch_first=True``, ``batch`` is the first dimension of
-    input and outputs. This dimension may be absent.
+    input and outputs. The dimension ``batch`` may be absent.
 
     Raises:
         ValueError: if ``num_layers`` is not 1, or if the input does not have two or three dimensions.
@@ -280,7 +280,7 @@ class GRU(_RunOfOneState):
     state, [1, batch, hidden_size].
 
     The input has the shape [time, batch, input_size]. With ``batch_first=True``, ``batch`` is the first dimension of
-    input and outputs. This dimension may be absent.
+    input and outputs. The dimension ``batch`` may be absent.
 
     Raises:
         ValueError: if ``num_layers`` is not 1, or if the input does not have two or three dimensions.
@@ -297,7 +297,7 @@ class LSTM(_Run):
     the last output and the last cell state, both [1, batch, hidden_size].
 
     The input has the shape [time, batch, input_size]. With ``batch_first=True``, ``batch`` is the first dimension of
-    input and outputs. This dimension may be absent.
+    input and outputs. The dimension ``batch`` may be absent.
 
     Raises:
         ValueError: if ``num_layers`` is not 1, or if the input does not have two or three dimensions.
