@@ -1,6 +1,6 @@
 """Chains of 100 operations on 3x4 float32, forward and backward; a write to a part; 200 writes to rows.
 
-Each program builds a chain from a leaf (``g`` or ``big``), sums the result, runs backward, and frees everything,
+Each program builds a chain from a leaf (``g`` or ``big``), sums the result, runs ``backward()``, and frees everything,
 including the gradient.
 """
 

@@ -74,8 +74,8 @@ def broadcast(tensor: Tensor, src: int) -> Tensor:
 def average_gradients(parameters: Iterable[Tensor]) -> None:
     """Overwrite the gradient of every parameter with its average over all ranks, in one versioned write per gradient.
 
-    If the loss is a mean, and each rank has run backward on an equal share of a batch, then all ranks have the gradient
-    of the whole batch afterwards.
+    If the loss is a mean, and each rank has run ``backward()`` on an equal share of a batch, then all ranks have the
+    gradient of the whole batch afterwards.
 
     Raises:
         RuntimeError, ValueError, TypeError: as :func:`all_reduce` does.
@@ -109,7 +109,7 @@ def barrier() -> None:
 
 
 class _SumOverRanks(PyLayer):
-    """The sum over ranks. Each input is part of the sums on all ranks, so backward adds the gradients of all ranks."""
+    """The sum over ranks. Each input is part of the sums on all ranks, so the gradients of all ranks are added."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -123,7 +123,7 @@ class _SumOverRanks(PyLayer):
 def sum_over_ranks(x: Tensor) -> Tensor:
     """Return the sum of ``x`` over all ranks as a new tensor. Autograd records the operation.
 
-    Backward computes the gradient of the sum of all ranks' losses. Every rank has to run backward.
+    ``backward()`` computes the gradient of the sum of all ranks' losses. Every rank has to run ``backward()``.
 
     Args:
         x: a tensor with the same shape and dtype on all ranks. The result has the same shape and dtype.

@@ -189,7 +189,8 @@ def wanted_by(op: str, nodes: Collection[Node | None]) -> list[str] | None:
 def new_saves_of(op: str, node: Node, inputs: tuple[Any, ...]) -> NewSaves:
     """Return the memory that was allocated for the tensors that ``node`` saves.
 
-    An operand that is saved without a copy is not counted. All figures are 0 if backward has freed the saved tensors.
+    An operand that is saved without a copy is not counted. All figures are 0 if ``backward()`` has freed the saved
+    tensors.
 
     Args:
         op, inputs: the in-place operation that recorded the node, and its operands.

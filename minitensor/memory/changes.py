@@ -93,7 +93,7 @@ class SavedReference(NamedTuple):
 
 
 def saved_by(node: Node) -> list[SavedReference]:
-    """Return the tensors, without constants, that ``node`` saved for backward; [] if backward has freed them."""
+    """Return the tensors, without constants, that ``node`` saved for backward; [] if ``backward()`` has freed them."""
     if node.saved is FREED or not isinstance(node.saved, tuple):
         return []
     return [

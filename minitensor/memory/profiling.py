@@ -291,8 +291,8 @@ def _forwarding(count: int, names: tuple[str, ...]) -> Callable[..., Any]:
     ``function``.
 
     ``call`` removes them from the list, which is in reverse order. The last ``count`` entries are passed by position,
-    the others as the keyword arguments ``names``. During the call, neither the list nor the profiler refers to an argument,
-    so an argument that the function deletes is freed at once, as without the profiler.
+    the others as the keyword arguments ``names``. During the call, neither the list nor the profiler refers to an
+    argument, so an argument that the function deletes is freed at once, as without the profiler.
     """
     if not all(name.isidentifier() and not keyword.iskeyword(name) for name in names):
         return lambda function, arguments: function(

@@ -64,8 +64,8 @@ def dump_snapshot(path: str | os.PathLike[str], device: Any = None) -> None:
     open, the file contains the recorded events; otherwise it contains only the present state.
 
     For a simulated GPU, the file has the segments and blocks of the allocator. On other devices, where the C library or
-    CUDA allocates, every storage is a segment with one block. On the host, gradients that backward has computed and not
-    passed on yet are such segments too, with addresses from 2**48 on.
+    CUDA allocates, every storage is a segment with one block. On the host, gradients that ``backward()`` has computed
+    and not passed on yet are such segments too, with addresses from 2**48 on.
 
     Args:
         device: by default, the device for new tensors.

@@ -133,13 +133,13 @@ def bump_inplace_version(x: Tensor) -> None:
 def reset_grad_inplace_version(x: Tensor, set_to_zero: bool = False) -> None:
     """Do nothing. Paddle resets the version of the gradient; in minitensor a version never decreases.
 
-    After a reset, backward could not detect that a saved tensor was overwritten before.
+    After a reset, ``backward()`` could not detect that a saved tensor was overwritten before.
     """
     need_tensor("_reset_grad_inplace_version", x)
 
 
 def register_backward_hook(x: Tensor, hook: Callable[[], Any]) -> None:
-    """Call ``hook()`` each time after backward has added to the gradient of the leaf ``x``.
+    """Call ``hook()`` each time after ``backward()`` has added to the gradient of the leaf ``x``.
 
     Raises:
         ValueError: if ``x`` is not a leaf, or does not need a gradient.

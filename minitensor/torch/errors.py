@@ -338,7 +338,7 @@ SECOND_BACKWARD = (
 
 
 def freed(node: Node) -> RuntimeError:
-    """Return the error if backward needs the tensors that ``node`` saved, and an earlier backward freed them."""
+    """Return the error if ``backward()`` needs the tensors that ``node`` saved, and an earlier call freed them."""
     return RuntimeError(f"{SECOND_BACKWARD}\n  freed: the values that {node.op.name} saved ({node.place})")
 
 
@@ -391,7 +391,7 @@ def _origin(node: Node, what: str, storage: Storage) -> str:
 
 @emits(BackwardRefused)
 def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
-    """Return the error if backward needs a tensor whose storage was written after ``node`` saved it."""
+    """Return the error if ``backward()`` needs a tensor whose storage was written after ``node`` saved it."""
     array, storage, version = saved
     saved_at = version if type(version) is int else version.version
     kind = ("torch.cuda." if gpu_of(array) is not None else "torch.") + SCALAR_NAMES[array.dtype] + "Tensor"

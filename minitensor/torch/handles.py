@@ -1,4 +1,4 @@
-"""A handle that removes a hook, and hooks that are called after backward has added to the gradient of a leaf."""
+"""A handle that removes a hook, and hooks that are called after ``backward()`` has added to the gradient of a leaf."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class RemovableHandle:
 
 
 def call_after_accumulation(x: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
-    """Call ``hook(x)`` each time after backward has added to the gradient of the leaf ``x``.
+    """Call ``hook(x)`` each time after ``backward()`` has added to the gradient of the leaf ``x``.
 
     Raises:
-        RuntimeError: if ``x`` is not a leaf, or does not require grad. Backward raises it if the hook returns a value.
+        RuntimeError: if ``x`` is not a leaf, or does not require grad; in backward, if the hook returns a value.
     """
     node = x._current()
     if node is None:

@@ -135,7 +135,7 @@ class Tensor(BaseTensor):
 
     @property
     def requires_grad(self) -> bool:
-        """True if backward computes a gradient for this tensor. Setting it to True makes the tensor a leaf.
+        """True if ``backward()`` computes a gradient for this tensor. Setting it to True makes the tensor a leaf.
 
         Raises:
             RuntimeError: if it is set to True although the tensor does not hold floats, to False although the tensor is
@@ -186,7 +186,7 @@ class Tensor(BaseTensor):
 
     @property  # type: ignore[override]  # a gradient of this vocabulary
     def grad(self) -> Tensor | None:
-        """The gradient that backward has accumulated, in the shape and dtype of this tensor. None if there is none.
+        """The gradient that ``backward()`` has accumulated, in the shape and dtype of this tensor; None if absent.
 
         Raises:
             RuntimeError: if a tensor of another shape or dtype is set, or if this is not a leaf that requires grad.
@@ -251,7 +251,7 @@ class Tensor(BaseTensor):
 
     @property
     def retains_grad(self) -> bool:
-        """True if backward stores the gradient of this non-leaf."""
+        """True if ``backward()`` stores the gradient of this non-leaf."""
         extra = getattr(self, "_extra", None)
         return extra is not None and extra.box is not None and type(self._current()) is not Leaf
 
@@ -272,7 +272,7 @@ class Tensor(BaseTensor):
         return RemovableHandle(BaseTensor.register_hook(self, lambda g: call_hook(hook, as_torch(g))).remove)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
-        """Call ``hook(tensor)`` each time after backward has added to the gradient of this leaf.
+        """Call ``hook(tensor)`` each time after ``backward()`` has added to the gradient of this leaf.
 
         Raises:
             RuntimeError: if the tensor is not a leaf, or does not require grad; in backward, if the hook returns a

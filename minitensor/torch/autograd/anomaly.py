@@ -51,7 +51,7 @@ class detect_anomaly(set_detect_anomaly):
 
 @contextlib.contextmanager
 def pytorch_errors() -> Iterator[None]:
-    """In a block that runs backward, raise PyTorch's errors about overwritten and freed tensors instead of the
+    """In a block that runs ``backward()``, raise PyTorch's errors about overwritten and freed tensors instead of the
     engine's.
 
     If anomaly detection is on, also report the operation whose backward failed.

@@ -13,7 +13,7 @@ __all__ = ["allow_mutation_on_saved_tensors"]
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[None]:
-    """Copy the bytes of a saved tensor before a write overwrites them, so that backward can still use the old values.
+    """Copy the bytes of a saved tensor before a write overwrites them, so that ``backward()`` can use the old values.
 
     The in-place policy is "copy_on_write" within the block.
     """

@@ -90,13 +90,13 @@ class Hooked:
     def register_full_backward_hook(
         self, hook: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` after backward has computed the gradients of the module's
-        inputs. To remove the hook, call ``remove()`` of the returned handle.
+        """Call ``hook(module, grad_input, grad_output)`` after ``backward()`` has computed the gradients of the
+        module's inputs. To remove the hook, call ``remove()`` of the returned handle.
 
         ``grad_output`` contains the gradient of each output tensor. ``grad_input`` contains the gradient of each
         positional argument, or None if the argument does not require grad. If the hook returns something other than
-        None, that replaces ``grad_input``. With several inputs, only the gradient that backward computes last can be
-        replaced; a hook that replaces another gradient raises RuntimeError.
+        None, that replaces ``grad_input``. With several inputs, only the gradient that ``backward()`` computes last can
+        be replaced; a hook that replaces another gradient raises RuntimeError.
 
         Args:
             prepend: True to call the hook before those that are already registered.
@@ -108,8 +108,9 @@ class Hooked:
     def register_full_backward_pre_hook(
         self, hook: Callable[[Any, tuple[Any, ...]], Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` after backward has computed the gradients of the module's outputs, and
-        before it computes the gradients of the inputs. To remove the hook, call ``remove()`` of the returned handle.
+        """Call ``hook(module, grad_output)`` after ``backward()`` has computed the gradients of the module's outputs,
+        and before it computes the gradients of the inputs. To remove the hook, call ``remove()`` of the returned
+        handle.
 
         If the hook returns a tuple, the tuple replaces ``grad_output``. If the module has several output tensors, the
         hook is called once for the gradient of each.

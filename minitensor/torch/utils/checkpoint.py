@@ -1,7 +1,8 @@
 """``torch.utils.checkpoint``: free the saved tensors of a part of the network, and recompute them in backward.
 
-Only the arguments of the part are saved. Backward runs the part again, by default with the same random numbers. If a
-tensor that the part reads was written after the first run, backward raises an error, because the result would differ.
+Only the arguments of the part are saved. ``backward()`` runs the part again, by default with the same random numbers.
+If a tensor that the part reads was written after the first run, ``backward()`` raises an error, because the result
+would differ.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Return ``function(*args, **kwargs)``. Only the arguments are saved for backward. Backward calls the function
-    again.
+    """Return ``function(*args, **kwargs)``. Only the arguments are saved for backward. ``backward()`` calls the
+    function again.
 
     Both values of ``use_reentrant`` do the same in minitensor: gradients reach the arguments and every other tensor
     that the function uses.
@@ -84,7 +85,7 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
 
 
 class _Repeatable(Repeatable):
-    """A function that backward calls again, with PyTorch's tensors and random numbers."""
+    """A function that ``backward()`` calls again, with PyTorch's tensors and random numbers."""
 
     called = "torch.utils.checkpoint"
     kind = Tensor
