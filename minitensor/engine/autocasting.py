@@ -1,4 +1,4 @@
-"""Cast operands automatically: lists of operations that get 16-bit or float32 operands, and a cache of cast parameters.
+"""Cast operands by lists of the operations that get 16-bit or float32 operands, and cache the casts of parameters.
 
 Inside a context, the operations of one list get 16-bit operands, and the operations of another list get float32
 operands. All other operations get their operands unchanged. The contexts themselves are in
@@ -136,7 +136,7 @@ def autocasts(function: Function) -> Function:
 
 
 class Context:
-    """Context manager that sets the casts of this thread, or switches them off. It may be nested inside itself."""
+    """Context manager that sets the casts of this thread, or switches them off. One object may be nested."""
 
     __slots__ = ("_before", "_casts")
 

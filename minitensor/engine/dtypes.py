@@ -1,7 +1,8 @@
 """The element types of tensors, and the rules that promote two of them to one.
 
 The wider of two floats or two integers wins, but float16 with bfloat16 gives float32, and uint8 with int8 gives int16.
-An integer with a float gives that float. Integer division gives float32. A Python number never widens a tensor.
+An integer with a float gives that float. The quotient of two integers is float32. A Python number never widens the
+dtype of a tensor.
 
 numpy has no bfloat16. The optional package ml_dtypes adds it; all other dtypes work without that package. The package
 takes 2 MB of memory, so it is imported when a program first uses bfloat16.

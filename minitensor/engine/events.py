@@ -242,7 +242,7 @@ def skip_in_tracebacks(function: Function) -> Function:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Call ``listener(event)`` for every event inside the ``with`` block; the previous listener gets none."""
+    """Call ``listener(event)`` for every event inside the ``with`` block, instead of the previous listener."""
     before, watch.listener = watch.listener, listener
     try:
         yield

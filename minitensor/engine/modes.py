@@ -93,7 +93,7 @@ class _GradMode:
     _before: Any
 
     def __enter__(self) -> None:
-        # The previous values form a stack, because an object may be nested inside itself.
+        # The previous values form a stack, because the blocks of one object may be nested.
         self._before = (modes.grad, getattr(self, "_before", None))
         modes.grad = self._inside
 

@@ -37,8 +37,9 @@ class PyLayer:
     ``forward(ctx, *args, **kwargs)`` gets the arguments of ``apply`` and returns a tensor, or a tuple or list with at
     least one tensor. It runs under ``no_grad``. ``backward(ctx, *grads)`` gets the gradient of every tensor that
     forward returned, in order. It returns one gradient for every tensor argument of forward, in the shape and dtype of
-    that tensor, or None, which means a gradient of 0. Tensors inside lists and tuples count as arguments, too. Tensors
-    that are passed by keyword come last. A gradient for a tensor that requires none is ignored. ::
+    that tensor, or None: then a leaf gets no gradient, and any other tensor a gradient of 0. Tensors inside lists and
+    tuples count as arguments, too. Tensors that are passed by keyword come last. A gradient for a tensor that requires
+    none is ignored. ::
 
         class Exp(PyLayer):
             @staticmethod

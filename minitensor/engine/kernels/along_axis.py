@@ -134,7 +134,7 @@ def _prepare(a: Array, index: Array, values: Array, axis: int, broadcast: bool, 
 def put_along_axis(
     a: Array, index: Array, values: Array, axis: int, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with ``values`` at the positions that ``index`` lists, the last value if a position is listed twice."""
+    """``a``, with ``values`` at the positions that ``index`` lists; if a position is listed twice, the last value."""
     out, flat, values = _prepare(a, index, values, axis, broadcast, out)
     where, at = cells(out, flat)
     if flat.size:

@@ -181,7 +181,7 @@ def _compute_new(forward: Callable[..., Array], parts: Parts, arguments: tuple[A
     out = host_buffer_cache.empty(parts.shape, first.dtype)
     parts.write_into(out)
     np.copyto(parts.at(0)[1], first)
-    # After an interrupt, threads could still write when the buffer is already reused for another tensor.
+    # Without the delay, an interrupt could free the buffer for reuse while threads still write into it.
     with uninterrupted():
         _compute_rest(forward, parts, arguments, copied)
     return out

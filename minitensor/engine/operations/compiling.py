@@ -266,7 +266,8 @@ class Compiler(Mapping[str, Callable[..., Any]]):
     def _in_order(self, form: Form) -> str:
         """Return the source of a test that is true only if the computed array ``r`` has the right layout already.
 
-        In every vocabulary, results of contiguous operands are contiguous. By the rule ``contiguous``, all are.
+        In every vocabulary, results of contiguous operands are contiguous. With the rule ``contiguous``, all results
+        are contiguous.
         """
         if self._layout(form) is contiguous:
             return "not strided.exist or r.flags.c_contiguous"

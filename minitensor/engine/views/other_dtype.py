@@ -2,7 +2,8 @@
 
 Nothing is converted. The result is a detached alias: it shares the storage and its version, and no gradient passes
 through it, because bytes of another dtype have no derivative. PyTorch's view requires no gradient either. Paddle's view
-does, and backward reads the bytes of the view's gradient as the other dtype, which gives meaningless numbers.
+requires one, and backward reads the bytes of the view's gradient as the dtype of the source, which gives meaningless
+numbers.
 """
 
 from __future__ import annotations
