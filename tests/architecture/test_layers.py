@@ -161,5 +161,5 @@ def test_an_event_of_minitensor_is_translated_to_an_event_of_the_stage_with_as_m
 def test_every_event_belongs_to_the_type_of_events_and_has_a_docstring(module: ModuleType):
     kinds = {each for each in vars(module).values() if isinstance(each, type) and hasattr(each, "_fields")}
     assert kinds == set(get_args(module.Event)) and len(kinds) > 10
-    without = [kind for kind in kinds if (kind.__doc__ or "").startswith(f"{kind.__name__}(")]  # made by Python
+    without = [kind for kind in kinds if (kind.__doc__ or "").startswith(f"{kind.__name__}(")]  # a generated docstring
     assert without == []

@@ -103,8 +103,8 @@ REPEATED_FILES = {
 }
 
 #: Pairs of a class and its only subclass in the same folder. The two classes of a pair in TWO_THINGS are two concepts,
-#: which the text describes. Those of a pair in CHAINS are one concept that was divided in two. They should be composed
-#: instead, so add no entry.
+#: which the text describes. Those of a pair in CHAINS are one concept that was divided in two, but should be
+#: composed, so add no entry to CHAINS.
 TWO_THINGS = {
     ("Adam", "AdamW"): "public names of the frameworks",
     ("EventLog", "MemoryLog"): "a log of any events; the one that measures memory",
@@ -204,9 +204,10 @@ def test_a_planted_chain_and_a_planted_name_are_found():
 
 
 def undefined(path: Path, source: str) -> set[str]:
-    """Return the names in a module's ``__all__`` that the module does not define; the linter skips ``__init__.py``.
+    """Return the names in a module's ``__all__`` that the module does not define.
 
-    The set is empty for a module that imports ``*`` or defines ``__getattr__``.
+    The linter does not find them in ``__init__.py``. The set is empty for a module that imports ``*`` or defines
+    ``__getattr__``.
     """
     if "__all__" not in source or re.search(r"^from \S+ import \*|^def __getattr__", source, re.MULTILINE):
         return set()

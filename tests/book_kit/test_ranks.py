@@ -163,8 +163,8 @@ ctypes.CDLL(None).pthread_exit(None)
 
 @needs_reports
 def test_a_process_with_a_thread_that_runs_has_not_ended():
-    """mpiexec kills the other ranks when it notices an end. The first threads of their processes may then end before
-    the process that ended first is reported.
+    """mpiexec kills the other ranks when it notices that a process has ended. The first threads of the killed
+    processes may then end before that process is reported.
     """
     programs = [subprocess.Popen([sys.executable, "-c", FIRST_THREAD_ENDS]), subprocess.Popen(["sleep", "60"])]
     ends = _Ends([each.pid for each in programs])

@@ -69,7 +69,7 @@ def test_no_table_of_a_chinese_page_has_english_prose(chinese):
 
 
 def codes(table: str) -> set[str]:
-    """Return the code in a table without generated names of tensors: the numbers in them grow while programs run."""
+    """Return the code in a table without generated names of tensors, because the numbers in these names differ."""
     return {re.sub(r"generated_tensor_\d+", "", code) for _, code in re.findall(r"(`+)(.+?)\1", table)}
 
 

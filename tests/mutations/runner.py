@@ -37,7 +37,7 @@ SECONDS, BYTES = 300, 4 << 30
 #: The values of ``MUTATION_DEVICES`` that select the tests on the host, and the tests on a GPU.
 HOST, GPU = "host", "gpu"
 
-#: A message that begins like this shows that the mutant is not valid code, or that a name is missing.
+#: An error of one of these types shows that the mutant is not valid code, or that a name is missing.
 NO_CODE = ("NameError", "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "UnboundLocalError")
 
 #: Tests to run if the expected ones have not noticed: quick files first, then parts of the conformance suite.

@@ -137,7 +137,7 @@ def tab(browser):
 
 @pytest.fixture
 def door(tab, site):
-    """Open the error door on the first page."""
+    """Return the error door, the form for a pasted error, on the first page."""
     if tab.url != f"{site}index.html":
         tab.goto(f"{site}index.html")
     return tab.locator("error-door")

@@ -112,7 +112,7 @@ class soon:
 
 
 def scrolled(page: Page) -> None:
-    """Scroll a little and wait until the stages stick. They move at the first scroll, so a click then could miss."""
+    """Scroll a little, and wait until the stages stick: at this first scroll they move, so a click could miss them."""
     page.evaluate("scrollBy(0, 1)")
     page.locator("body.scrolled").wait_for()
 

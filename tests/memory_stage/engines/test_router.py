@@ -1,4 +1,4 @@
-"""Test that the router forwards each question to the engine that owns the question's first argument."""
+"""Test that the router forwards each question (a method of the protocol) to the engine that owns its first argument."""
 
 from __future__ import annotations
 

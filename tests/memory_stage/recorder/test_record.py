@@ -104,7 +104,7 @@ def state_after(run, source: str) -> dict:
     reported = (type(error).__name__, _message(error), _lines(error)) if error is not None else None
     del error
     held = cpu_meter.allocated - start
-    ask = mt.Tensor.__dict__  # PyTorch's vocabulary has other names for some of these properties
+    ask = mt.Tensor.__dict__  # suits both vocabularies, which name some of these properties differently
     tensors = {
         name: (
             repr(value),

@@ -55,7 +55,7 @@ def test_backward_in_16_bits_is_recorded_with_its_bytes(dtype: str, tenth: str, 
     assert cpu_meter.allocated == before
     values = [storage["values"] for storage in events(variant, "storage")]
     assert values[0] == {"0": tenth, "1": large}
-    # x, w and y; then the sum, which is freed at the end of the line, and the gradient; then 8 bytes of float32.
+    # The storages are those of x, w, y, the sum (which is freed at the end of its line), the gradient, and z.
     assert [storage["bytes"] for storage in events(variant, "storage")] == [4, 4, 4, 2, 4, 8]
     ends = {step["line"]: step["allocated"] for step in variant["steps"]}
     assert ends == {1: 4, 2: 8, 3: 8, 4: 12, 5: 16, 6: 24}
@@ -70,7 +70,7 @@ def test_autocast_makes_one_copy_of_a_parameter_that_two_operations_read():
     )
     halves = [each for each in events(variant, "storage") if each["dtype"] == "bfloat16"]
     sizes = sorted(each["bytes"] for each in halves)
-    # Two copies of x, one of w, two results, the sum; the gradient of w is float32.
+    # These are two copies of x, one of w, two results, and the sum. The gradient of w is float32, so it is not listed.
     assert sizes == [2, 8, 8, 8, 8, 8]
 
 

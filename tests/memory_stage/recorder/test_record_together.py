@@ -48,7 +48,7 @@ class Framework(MinitensorEngine):
 
 @pytest.fixture
 def framework(monkeypatch):
-    """Return a framework that a program can import, and the list of engines made for it."""
+    """Make a framework that a program can import. Return the list of its engines, and the module that makes them."""
     made: list[Framework] = []
 
     def engine():

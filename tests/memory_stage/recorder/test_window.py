@@ -78,7 +78,7 @@ class NoWindow:
 
 
 def number_of(line: int) -> int:
-    """Return the number of the first execution of a line's statement."""
+    """Return the number, in the order of the run, of the first statement that runs at a line."""
     window = NoWindow(line)
     recorded(window)
     return window.reached

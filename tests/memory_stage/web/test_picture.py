@@ -101,7 +101,8 @@ def test_the_bar_of_a_saved_tensor_leaves_out_the_copied_cells():
         drawn = ElementTree.fromstring(picture.svg(trace, number, step=step, width=1000)).iter(f"{SVG}rect")
         return sum("stroke-dasharray:4 2" in node.get("style") for node in drawn)
 
-    # step 2: both rows of storage 2; step 3: its first row and the copy of its second; step 4: two cells and two copies
+    # The pieces are both rows of storage 2 in step 2, its first row and the copy of its second row in step 3, and two
+    # cells and two copies in step 4.
     assert [dashed(step) for step in (2, 3, 4)] == [2, 2, 4]
 
 

@@ -97,7 +97,7 @@ def _stale(todo: list[NodeTag]) -> set[NodeTag]:
 
 
 def run(first: int, last: int) -> tuple[Counter[str], list[int]]:
-    """Return the counts over some programs, and the numbers of programs with a wrong prediction."""
+    """Return the sums of the counts of some programs, and the seeds of the programs with a wrong prediction."""
     from memory_stage.engines.torch import engine
 
     before, engine.Backward = engine.Backward, Watched

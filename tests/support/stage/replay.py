@@ -83,7 +83,7 @@ class Memory:
             return [f"{name} is not in the trace"]
         seen = self.tensors[self.names[name]]
         storage = self.storages[seen["storage"]]
-        ask = mt.Tensor.__dict__  # PyTorch's vocabulary has other names for some operations
+        ask = mt.Tensor.__dict__  # suits both vocabularies, which name some of these properties differently
         real = {key: ask[key].__get__(tensor) for key in ("shape", "strides", "stop_gradient")}
         real["offset"] = ask["offset"].__get__(tensor) if tensor._array.size else seen["offset"]
         real["dtype"], real["leaf"] = ask["dtype"].__get__(tensor).name, ask["is_leaf"].__get__(tensor)
