@@ -6,9 +6,9 @@
     python facts/short_programs.py minitensor --length 3     only the counts, for short-programs-minitensor.json
 
 A program begins with a leaf `x` and `a = x * 1.0`; its statements are views and in-place operations on any of its
-names. The exact gradient is computed with numpy alone: the numbers are complex, and an imaginary part is STEP times a
-derivative, which moves with the number when numpy copies, views or overwrites it. This computation needs no history,
-no saved values and no rule about views.
+names. The exact gradient is computed with numpy alone: the numbers are complex, and the imaginary part of each is STEP
+times its derivative. So if numpy copies or overwrites a number, its derivative is copied or overwritten too. This
+computation needs no history, no saved values and no rule about views.
 """
 
 from __future__ import annotations

@@ -267,7 +267,7 @@ def _without_traceback(done: recording.RecordedRun) -> recording.RecordedRun:
 def run_variant(
     source: str, namespace: dict[str, Any], *, policy: str | None, **settings: Any
 ) -> recording.RecordedRun:
-    """Run one of several variants, under the current policy if ``policy`` is None. Restore the random generators."""
+    """Run one of several variants, by default under the current policy, and restore the random generators."""
     engine = Router()
     with engine.same_random_numbers():
         return run_and_release(source, namespace, policy=policy or engine.current_policy(), engine=engine, **settings)

@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def fingerprint(requirements: Path) -> str:
-    """Return a hash of the interpreter, the requirements and the packages' settings; a new hash makes `main` install."""
+    """Return a hash of the interpreter, requirements and settings of the packages; a new hash makes `main` install."""
     digest = hashlib.sha256(sys.version.encode() + requirements.name.encode())
     for path in (*sorted(ROOT.glob("requirements*.txt")), *(ROOT / package / "pyproject.toml" for package in PACKAGES)):
         digest.update(path.read_bytes())

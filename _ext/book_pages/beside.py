@@ -51,7 +51,7 @@ def arrange(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
 def _put_beside(stage: nodes.raw, named: Sequence[step_mark]) -> None:
     """Move the stage, and the blocks from the first mark to the last, into the two boxes of a new block.
 
-    Only blocks of the stage's section are moved, and none beyond a block that does not fit into a narrow column.
+    Only blocks of the stage's section are moved, and only up to a block that does not fit into a narrow column.
     Nothing is moved if all marks within these limits are in the block that contains the stage.
     """
     section = section_of(stage)

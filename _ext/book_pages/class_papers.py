@@ -128,7 +128,7 @@ def message_of(lines: list[str]) -> str:
 
 
 def start_of(page: BuiltPage, question: Tag) -> QuestionStart | None:
-    """Return the moment that the picture of a question shows; None if there is none.
+    """Return the moment that the picture of a question shows; None if the question has no picture.
 
     If the question has a program for its picture, the moment is the end of this program. Otherwise, if a stage shows
     the answer to the question, the moment is the first step of this stage.

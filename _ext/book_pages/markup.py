@@ -44,8 +44,8 @@ CELL = re.compile(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
 LONG_ROW = 105  # if any row of a table has more characters, a phone shows the cells of each row below each other
 # Each stage contains a static picture for readers without scripts. Most elements of a page belong to these pictures, so
-# the pictures are put into <noscript>, which browsers with scripts do not parse. The first picture of a page is not,
-# because it may be in view before the script is loaded. A script starts each stage when the reader scrolls near to it.
+# the pictures are put into <noscript>, which browsers with scripts do not parse. The first picture of a page stays
+# outside, because it may be in view before the script is loaded. A script starts a stage when it is scrolled near.
 STAGE = re.compile("<memory-(?:stage|figure)(?=[ >])")
 STILL = re.compile(r'(<div class="(?:stage|figure)-fallback">.*?</div>\s*)(?=</memory-(?:stage|figure)>)', re.DOTALL)
 # Each picture contains the style of all pictures, so that it can be copied alone. A page needs this style only once.

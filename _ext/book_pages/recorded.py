@@ -18,7 +18,7 @@ LINKED = re.compile(r'href="(?:\.\./)*(facts/[\w./-]+)"')
 
 
 def link_facts(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
-    """Turn each piece of the page's inline code that is the path of a file of facts into a link."""
+    """Make a link of each piece of the page's inline code that is the path of a file of facts."""
     if app.builder.format != "html":
         return
     up = "../" * pagename.count("/")

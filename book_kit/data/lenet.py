@@ -34,7 +34,7 @@ class LeNet(Layer):
         self.relu = F.relu_ if inplace else F.relu
 
     def forward(self, x: Any) -> Any:
-        """Return the scores. Every line except the last gives its result a new name, as one does for debugging."""
+        """Return the scores. Every line except the last assigns to a new name, as in code for debugging."""
         h1 = self.norm1(self.conv1(x))
         a1 = self.relu(h1)
         p1 = F.max_pool2d(a1, 2)

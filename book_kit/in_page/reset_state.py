@@ -52,7 +52,7 @@ def names() -> dict[str, Any]:
 def afresh(device: str) -> Iterator[CapturedOutput]:
     """Run a block in the state of a new process, and create new tensors on ``device``. Yield the captured output.
 
-    The captured output does not include that of recorded steps, because the recorder captures it.
+    The captured output lacks the output of recorded steps, which the recorder captures.
 
     Raises:
         ValueError: if ``device`` is not one of `DEVICES`.

@@ -193,9 +193,9 @@ class _Ends:
     def first_of(self, ranks: list[int]) -> list[int]:
         """Return a list with the rank of ``ranks`` that ended first. If the order is unknown, return all that ended.
 
-        The list is empty if none has ended. A process that is a zombie has ended only if the operating system reports
-        it: mpiexec may kill the other ranks as soon as one has ended, and the first thread of a killed process may end,
-        which makes the process a zombie, before the end of the first rank is reported.
+        The list is empty if none has ended. A zombie counts as ended only if the operating system reports its end: as
+        soon as one rank has ended, mpiexec may kill the others, and a killed process can become a zombie before the end
+        of the first rank is reported.
         """
         if self._queue is not None:
             self._order += [self._ranks[descriptor] for descriptor, _ in self._queue.poll(0)]

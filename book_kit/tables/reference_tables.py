@@ -244,9 +244,7 @@ def torch_copies(facts: Path) -> dict[str, str]:
 
 
 def numbered_differences(facts: Path) -> Iterator[tuple[int, Any]]:
-    """Return the groups of differences that ``differences.py`` in the folder ``facts`` lists, with their numbers in the
-    appendix.
-    """
+    """Return the groups of differences from ``facts/differences.py``, with their numbers in the appendix."""
     return enumerate(_differences_module(facts.resolve()).groups(), 1)
 
 

@@ -263,7 +263,7 @@ def _bands(run: EventRun, names: Sequence[str] | None) -> list[_Band]:
     """Return the bands. The names with the most bytes get one each, and the other names share one.
 
     Args:
-        names: the names by number; None for one band of everything.
+        names: the names by index; None for a single band.
     """
     count = len(run.events)
     held: dict[int, list[int]] = {}

@@ -1,7 +1,7 @@
 """A pytest plugin: ``pytest --memory-stage-explain`` explains, below a failing test, why its backward pass failed.
 
-Each test is watched as ``with memory_stage.explain():`` does. The report is a section of a failing test. Tests that
-pass although one of their lines made gradients silently wrong are listed, with their reports, at the end of the run.
+Each test is watched as ``with memory_stage.explain():`` does. The report is a section of a failing test. At the
+end, tests are listed that pass although a line made gradients silently wrong.
 """
 
 from __future__ import annotations

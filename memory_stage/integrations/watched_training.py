@@ -29,7 +29,7 @@ class WatchedTraining:
     def begin(self, model: Any, variables: Mapping[str, Any]) -> None:
         """Watch this thread.
 
-        If an earlier trainer has failed without calling ``end``, the watch of its training is ended first.
+        If an earlier trainer has failed without calling ``end``, its watch is ended first.
 
         Args:
             model: an object whose class the program defines. The file of that class is taken as the program.

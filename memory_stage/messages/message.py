@@ -198,7 +198,7 @@ def texts_of(parts: Iterable[dict[str, Any]], keys: Iterable[str]) -> list[Place
 
 
 def lines_of(lines: Iterable[Text]) -> tuple[list[str], list[PlacedText]]:
-    """Return lines as English text, and those that are messages, each with its place."""
+    """Return lines as English text, and the messages among them with their places."""
     given = list(lines)
     written = [str(line) for line in given]
     return written, [PlacedText(written, at, line) for at, line in enumerate(given) if not isinstance(line, str)]

@@ -307,7 +307,7 @@ def _to(sent: Sent) -> Text:
 
 
 def _write(fact: Passed) -> Text:
-    """Describe the node that splits the gradient of a view group, of which one view was written."""
+    """Describe the node that splits the gradient of a view group after a write through a view."""
     if fact.node is None:
         return _sending(
             fact.sent,

@@ -261,7 +261,7 @@ def say_reshaped(done: FinishedStep, fact: Reshaped, raised: Wrote | None = None
     """Describe a tensor whose shape or strides changed, on the same storage.
 
     Args:
-        raised: the change that raised the version without writing a cell; None if the version stays.
+        raised: the change that incremented the version without writing a cell; None if the version stays.
     """
     tensor, storage = fact.tensor, fact.tensor.storage
     names = [named.name for named in done.all(Named) if named.tensor is tensor]

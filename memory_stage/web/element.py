@@ -95,8 +95,8 @@ class Figure:
         sentence: a sentence that describes the first picture.
         tables: the figure's numbers as tables.
         steps: one sentence for each event; empty if the figure has no events, or too many.
-        renew: a function that a live notebook calls with the reader's choices. It returns new data, or None to keep the
-            old. The attribute is None if the data never change.
+        renew: in a live notebook, a function that returns new data for a reader's choices, or None to keep the old. The
+            attribute is None if the data never change.
     """
 
     data: dict[str, Any]

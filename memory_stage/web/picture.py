@@ -51,7 +51,7 @@ def _v8() -> Script:
 
 
 def svg(trace: dict, variant: int = 0, step: int | None = None, width: int = 760, room: int | None = None) -> str:
-    """Return the picture of one step that the page draws at `width` px, as a complete SVG for light and dark schemes.
+    """Return the picture that the page draws of one step at `width` px, as a complete SVG for light and dark schemes.
 
     Args:
         step: the number of the step, counted from 0; None for the last.
