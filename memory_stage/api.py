@@ -372,7 +372,7 @@ def compare(
         ignore, steps: as in :func:`record`, for each program.
         depth, language: as in :func:`record`.
         key: the label of the variant to open and its step, counted from 1; or only a step of the variant that is opened
-            by default, which is the first one with the most serious key step (see :func:`record`).
+            by default, the first one with the most serious key step (see :func:`record`).
 
     Raises:
         SyntaxError: if a program cannot be compiled.

@@ -167,7 +167,6 @@ class Meter:
 
 
 def _describe_change(cell: Text, change: int, reserved: int) -> Text:
-    """Return a clause about the change of the allocated and of the reserved bytes."""
     size = bytes_shown(abs(change))
     if change:
         way = message("{cell} takes {size}", cell=cell, size=size)

@@ -255,7 +255,6 @@ class _Band(NamedTuple):
 
 
 def _totals(run: EventRun) -> list[int]:
-    """Return the bytes allocated after every event."""
     return [sum(held) for held in zip(*(band.held for band in _bands(run, None)), strict=True)]
 
 

@@ -59,8 +59,8 @@ WORDS = {
     "none": message("No {batchName} of the list fits at this {sizeName}."),
 }
 
-# The result of a choice: it fits, it fits only because unused segments are released during the run, or memory runs out
-# at operation number n (``STOPPED + n``).
+# The result of a choice: it fits, it fits only if unused segments are released, or memory runs out at operation number n
+# (``STOPPED + n``).
 FITS, RELEASED, STOPPED = 0, 1, 2
 
 
