@@ -150,7 +150,7 @@ def _thinned(run: EventRun, most: int = MOST_EVENTS) -> EventRun:
 
 
 def _change(entry: dict[str, Any]) -> int:
-    """Return by how many bytes an event changes the allocated total."""
+    """Return the change of the allocated bytes by an event."""
     return {"alloc": 1, "free": -1, "rest": 1}.get(entry["do"], 0) * entry.get("bytes", 0)
 
 

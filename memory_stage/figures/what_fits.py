@@ -59,7 +59,7 @@ WORDS = {
     "none": message("No {batchName} of the list fits at this {sizeName}."),
 }
 
-# The result of a choice: it fits, it fits only if unused segments are released, or memory runs out at operation number n
+# The result of a choice: it fits, it fits if unused segments are released, or memory runs out at operation number n
 # (``STOPPED + n``).
 FITS, RELEASED, STOPPED = 0, 1, 2
 
