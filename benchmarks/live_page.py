@@ -1,8 +1,8 @@
 """Measure how long Python in the page takes to give its first answer: ``python -m benchmarks.live_page``.
 
 The time is compared with that of a bare Pyodide with numpy. Every round measures both, and they take turns to be first.
-Each loads its files from this machine into a worker of a fresh window of headless Chromium. The answer of the book's
-Python is a recorded stage of five lines, and that of the bare Pyodide is a sum in numpy. The output has the seconds,
+Each loads its files from this machine into a worker of a fresh window of headless Chromium. The book's Python
+answers with a recorded stage of five lines, and the bare Pyodide with a sum in numpy. The output has the seconds,
 the ratio of the seconds (median, lowest and highest of the rounds), and the compressed bytes that a server sends, with
 their ratio. ``--record`` also writes ``facts/live-page.json``.
 
@@ -101,7 +101,7 @@ def measure(rounds: int = ROUNDS) -> dict[str, Any]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = playwright.chromium.launch(executable_path=found, args=chromium.FLAGS)
         for number in range(rounds):
-            for name in sorted(CONTESTANTS, reverse=bool(number % 2)):  # each contestant begins every other round
+            for name in sorted(CONTESTANTS, reverse=bool(number % 2)):  # the contestants take turns to be first
                 seconds[name].append(_once(browser, server.server_port, name))
         version = browser.version
         browser.close()

@@ -41,7 +41,7 @@ _EVENTS = """
         watch.listener({})
 """
 
-#: Maps a file to the texts to remove from it, each with a replacement.
+#: Maps a file to pairs of a text in the file and its replacement.
 Cuts = dict[str, list[tuple[str, str]]]
 
 DEVICES: Cuts = {

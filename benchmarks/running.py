@@ -51,7 +51,7 @@ _PATIENCE = 300
 
 @dataclass
 class Measured:
-    """The figures of a subject by library and name, one for each round, and the errors of libraries that failed."""
+    """The figures of a subject, in lists by library and name, and the errors of the libraries that failed."""
 
     figures: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Failed(Exception):
 
 
 def measure(name: str, libraries: Iterable[Library], rounds: int) -> Measured:
-    """Measure a subject. The libraries take turns at being first in a round; one that has failed is not run again.
+    """Measure a subject. The libraries take turns at being first in a round. A library that fails is not run again.
 
     Raises:
         SystemExit: if minitensor or numpy fails, or if the results of a library differ from those of minitensor.

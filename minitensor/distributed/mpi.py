@@ -36,7 +36,7 @@ class Mpi:
         self._mpi, self._timeout, self._cuda_aware = MPI, timeout, cuda_aware
         self.comm = comm.Dup()  # a duplicate never receives the program's messages
         self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
-        # Requests that were given up. They keep their memory alive, because MPI may still write into it.
+        # Requests for which this rank stopped waiting. They keep their memory alive: MPI may still write into it.
         self._abandoned: list[Any] = []
 
     # ---------- arrays, in place ----------

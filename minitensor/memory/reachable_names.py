@@ -102,7 +102,7 @@ class Sharing:
         return f"part of a storage of {size} elements" if base is None and size != x._array.size else ""
 
     def others(self, x: Tensor) -> Iterator[Tensor]:
-        """Yield the other tensors that share bytes with ``x`` but not its history (all views of one base share one)."""
+        """Yield the tensors that share bytes with ``x`` but not its history. All views of one base share a history."""
         memory = memory_of(x)
         storages = dict.fromkeys((id(x._storage), id(memory)))
         for registered in [registered for key in storages for registered in self._on.get(key, {}).values()]:

@@ -131,7 +131,7 @@ class Recording(engine_events.Subscription):
         self._storages += 1
         if type(storage) is not Storage:
             block = self._block_of(storage)
-            if block.storage:  # another storage used this block: a sum of gradients reuses the block of the first one
+            if block.storage:  # a sum of gradients reuses the block of the first gradient
                 key = block.device, block.address
                 block = self._blocks[key] = TrackedMemory(*key, block.size, block.requested)
             block.storage = self._storages
@@ -309,13 +309,13 @@ class Recording(engine_events.Subscription):
             self._leaves[x._node] = memory
 
     def _name_by_assignment(self, frame: FrameType, memory: TrackedMemory) -> None:
-        """Name ``memory`` after the variable to which the running line assigns its value."""
+        """Name ``memory`` after the variable to which the running line assigns the new tensor."""
         name = self._naming.made(frame)
         if not name:
             return
         if not hasattr(frame.f_code, "co_positions"):
             # Python 3.10 stores no columns, so every value computed on the line would get the name. Therefore, each
-            # value loses the name when the next one on this line gets it.
+            # value loses the name when the next value on this line gets the name.
             code, instruction, _ = site = Site.of(frame)
             position = code, site.place.line, name
             if self._last is not None and self._last[0] == position and self._last[1] < instruction:

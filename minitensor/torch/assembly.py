@@ -79,7 +79,7 @@ def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
 def with_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``function`` so that it raises TypeError if its first argument is not a tensor.
 
-    The same function needs no such check as a method.
+    As a method, ``function`` needs no such check.
     """
     name, first = function.__name__.rstrip("_"), next(iter(inspect.signature(function).parameters))
 

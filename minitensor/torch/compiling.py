@@ -148,8 +148,8 @@ _MORE = {
 def reflected(name: str) -> Callable[..., Any]:
     """Return a function for a reflected operator such as ``__radd__``: the operation ``name`` with exchanged operands.
 
-    Python also calls it if the left operand is a tensor of the engine and the right one is a ``Tensor``, because
-    ``Tensor`` is a subclass. The result is then a tensor of the engine: it has the class of the left operand.
+    Python also calls the function if the left operand is a tensor of the engine and the right one is a ``Tensor``,
+    because ``Tensor`` is a subclass. The result is then a tensor of the engine: it has the class of the left operand.
     """
     form = FUNCTIONS.forms[name]
     prologue = (

@@ -70,8 +70,8 @@ def _compare_strides(strides: list[tuple[int, ...]], shape: tuple[int, ...], one
 def order_of(operands: Sequence[Array], shape: tuple[int, ...]) -> list[int]:
     """Return the dimensions of a result from the innermost to the outermost, in the memory order of its operands.
 
-    As in PyTorch, this is an insertion sort. Because a comparison may be undecided, the order is not transitive, and
-    another sorting method could have another result.
+    As in PyTorch, the dimensions are sorted by insertion. Some comparisons are undecided, so another sorting method
+    could have another result.
     """
     return _sort([_broadcast_strides(array, shape) for array in operands], shape)
 

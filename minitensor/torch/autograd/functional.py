@@ -150,7 +150,7 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """Return the derivatives of each output element by each input element, as a tensor of shape
+    """Return the derivative of each output element with respect to each input element, as a tensor of shape
     ``out.shape + in.shape``.
 
     Several inputs are passed as a tuple, and the result is then a tuple with a tensor for each input. If the function

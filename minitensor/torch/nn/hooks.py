@@ -81,7 +81,7 @@ class Hooked:
         Args:
             prepend: True to call the hook before those that are already registered.
             with_kwargs: True to call ``hook(module, args, kwargs)``, with the arguments given by name. The hook then
-                returns None or a tuple of both.
+                returns None or a tuple of the new ``args`` and ``kwargs``.
         """
         op = "register_forward_pre_hook()"
         made = _ForwardHook(checks.function(op, "hook", hook), checks.flag(op, "with_kwargs", with_kwargs))
