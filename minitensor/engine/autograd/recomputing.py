@@ -38,7 +38,7 @@ class Repeatable:
     #: The name in errors, and the type of tensors. Each framework's subclass overrides them.
     called = "recompute"
     kind: type[Tensor] = Tensor
-    #: The dtype of the placeholders. If some results are floats, :meth:`placeholders` sets it to the dtype of these.
+    #: The dtype of the placeholders. If some results are floats, :meth:`placeholders` sets it to their dtype.
     dtype: np.dtype[Any] = np.dtype(np.float32)
 
     def __init__(
@@ -142,8 +142,8 @@ class Repeatable:
         """Run the function again on the tensors ``saved``; return the gradients of these tensors and of outside nodes.
 
         Args:
-            ctx: the context of the layer. The call replaces the dtypes of the layer's inputs, which the context stores,
-                by the dtypes of the gradients.
+            ctx: the context of the layer. This method replaces the dtypes that the context stores for the layer's
+                inputs by the dtypes of the gradients.
             wanted: for each tensor argument and each outside node, True if its gradient is required.
             grads: the gradients of the results.
             recorded: True to return gradients with a history.

@@ -64,7 +64,7 @@ def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> 
     tensor._array.flags.writeable = False
     if gpu is not None:
         tensor._array = tensor._array[()]
-    # 0.0 and -0.0 would have the same key in the cache. A class of the program may define equality in any way.
+    # Floats equal to 0 are not cached, because 0.0 == -0.0; nor are other classes, which may define == in any way.
     if key[1].__module__ in ("builtins", "numpy") and (value != 0 or type(value) is int):
         cache = _constants if gpu is None else _gpu_constants
         if len(cache) >= 256:
@@ -74,7 +74,7 @@ def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> 
 
 
 def _dtype_for(value: Any, partner: np.dtype | None) -> np.dtype:
-    """Return the dtype of a number in an operation with a tensor of dtype ``partner``. It never widens the result."""
+    """Return the dtype of a number in an operation with a tensor of dtype ``partner``, which it never widens."""
     if isinstance(value, (float, np.floating)):
         return partner if partner in FLOATS else np.dtype(np.float32)
     if isinstance(value, (bool, np.bool_)):
@@ -162,7 +162,7 @@ def storable_number(op: str, value: Any, dtype: np.dtype) -> Any:
 
 
 def converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return a copy of ``array`` in another dtype. In 16 bits, too large numbers become inf without a warning."""
+    """Return a copy of ``array`` in another dtype. In 16 bits, numbers that are too large become inf without a warning."""
     if dtype not in HALVES:
         return array.astype(dtype)
     with np.errstate(over="ignore"):

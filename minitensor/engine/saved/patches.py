@@ -25,7 +25,8 @@ class Patch:
     Attributes:
         cells: the preserved cells.
         values: the values of the cells, in their order.
-        holders: the number of saved tensors that need the patch; 0 if it may have cells that some of them do not need.
+        holders: the number of saved tensors that need the patch, if each of them needs all of its cells; 0 if some may
+            need only a part.
         storages: the storages that count the patch's bytes: one for ``values``, one for each index array of ``cells``.
     """
 
