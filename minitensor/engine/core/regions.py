@@ -86,7 +86,7 @@ class Region(NamedTuple):
         return taken, self.base.of(cells)
 
     def take(self, g: np.ndarray) -> np.ndarray | None:
-        """Return a copy of the region's part of ``g`` and zero that part; None if no strides describe the part."""
+        """Return a copy of the region's part of ``g`` and set that part to 0; None if no strides describe the part."""
         part = self.within(g)
         if part is None:
             return None
@@ -134,7 +134,7 @@ class Pick:
         return self.take(rest), rest
 
     def take(self, g: np.ndarray) -> np.ndarray:
-        """Return a copy of the part's cells in ``g``, and zero them in ``g``."""
+        """Return a copy of the part's cells in ``g``, and set them to 0 in ``g``."""
         part = self(g)
         taken = part.copy()
         part.fill(0)

@@ -195,7 +195,7 @@ def index_add(a: Array, index: Array, value: Array, axis: int, alpha: Any, out: 
 #: If there are at least this many elements, :func:`added_at` chooses the fastest method. For fewer elements, the choice
 #: takes longer than the faster method saves.
 ADDED_FROM = 1 << 13
-#: The number of elements that are added at a time. Each needs its position, an int64.
+#: The number of elements that are added at a time. Each of them needs an int64 for its position.
 ADDED = 1 << 17
 
 

@@ -114,7 +114,7 @@ class Form:
         place = "place, " if placed else ""
         text = text.replace(f"def {self.own}(", f"def {called}({place}", 1)
         if row.floats:
-            # The function calls itself after converting integers to floats. Its keywords are those of the vocabulary.
+            # After converting integers to floats, the function calls itself with the vocabulary's keywords.
             again = rf"(?<=return ){row.name}\((.*)\)"
             text = re.sub(again, lambda found: f"{called}({place}{self._keywords(found[1])})", text)
         return text.replace("getframe(1)", "place") if placed else text
