@@ -120,7 +120,7 @@ def apart(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 PLACES = re.compile(r"/[^\s'\"()]*/site-packages/")
 #: Frames of a traceback that belong to the recorder.
 FRAMES = re.compile(r'  File "(?:[^"]*/facts/\w+\.py|<frozen runpy>)", line \d+, in \S+\n(?:    .*\n)?')
-#: The same frames in Paddle's C++ format. Frames of Paddle do not match, because their folder is removed before.
+#: The same frames in Paddle's C++ format. Frames of Paddle do not match, because their folder is removed first.
 CALLS = re.compile(r"\n +/\S+\.py\(\d+\): [^\n]*")
 ADDRESSES = re.compile(r"\b0x[0-9a-f]{6,}\b")
 #: A temporary folder of a program.
@@ -136,7 +136,7 @@ def without_places(text: str) -> str:
 
 
 def printed(program: str, names: dict[str, Any]) -> dict[str, Any]:
-    """Return the output of the program, the type and text of its error, and its warnings. Leave out empty ones.
+    """Return the output of the program, the type and text of its error, and its warnings. Leave out empty entries.
 
     `names` are the program's initial names. If the program raises an error, `line` is the line that raised the error.
     """

@@ -35,12 +35,12 @@ STEP = 1e-30  # so small that its square is negligible compared with every numbe
 LARGEST = 1e3  # programs with larger numbers are left out, because rounding hides their gradients
 CLOSE = 1e-9
 
-#: Maps a statement to the same statement in numpy. Paddle and minitensor run it unchanged; for PyTorch see `IN_TORCH`.
+#: Maps each statement, as Paddle and minitensor run it, to the same statement in numpy. For PyTorch see `IN_TORCH`.
 STATEMENTS = {
     "{0}[:2]": "{0}[:2]",
     "{0}[1:]": "{0}[1:]",
     "{0}[::2]": "{0}[::2]",
-    "{0}[0]": "{0}[0, ...]",  # a view, because numpy would return a number
+    "{0}[0]": "{0}[0, ...]",  # a view; numpy's `{0}[0]` would be a number
     "{0}.detach()": "{0}.real",  # the same memory, without the derivatives
     "{0} * {1}": "{0} * {1}",
     "{0}.exp()": "numpy.exp({0})",
@@ -73,7 +73,7 @@ class Step(NamedTuple):
         return f"{self.result} = {text}" if self.result else text
 
 
-#: A longer program, which reads a number that it has overwritten, unless the library detects the overlap.
+#: A longer program. Its write reads a number that it has already overwritten, unless the library detects the overlap.
 OVERLAP = Step("{0}[::2]", ("a",), "b"), Step("{0}[0]", ("a",), "c"), Step("{0}.add_({1})", ("b", "c"), "")
 
 

@@ -98,7 +98,7 @@ class ExerciseSheet:
     name: str  # such as "03_views"
     title: str  # such as "Views"
     exercises: list[PortableExercise]
-    words: dict[str, str]  # texts around the exercises in the language of the notebook: `notebooks` in the plan
+    words: dict[str, str]  # texts around the exercises, in the notebook's language (`notebooks` in the plan)
 
     def count_cases(self, folder: Path) -> list[int]:
         """Run every exercise, with `folder` as the working directory, and return the number of cases of each.
