@@ -76,7 +76,7 @@ def needs_of(op: str, wanted: Collection[str] | None) -> Needs:
     """Return the tensors that the backward of the in-place operation ``op`` needs.
 
     Args:
-        wanted: the operands whose gradients are requested; None if they are unknown: then all are assumed.
+        wanted: the operands whose gradients are requested; None if they are unknown, which counts as all.
     """
     row = row_of(op)
     if row is None:

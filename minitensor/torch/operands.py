@@ -146,7 +146,7 @@ def promoted_dtype(tensors: list[BaseTensor]) -> np.dtype:
     """Return the dtype of the result of an operation on ``tensors``.
 
     Tensors with dimensions determine this dtype. Tensors without dimensions change it only if their dtype is of a
-    higher kind, and numbers change it after that by the same rule.
+    higher kind. Numbers come last, and change it by the same rule.
 
     https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
     """

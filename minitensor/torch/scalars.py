@@ -63,7 +63,7 @@ def integer_beside(op: str, value: Any, dtype: np.dtype) -> Any:
 
 
 def stored_integer(op: str, value: int, dtype: np.dtype, may_wrap: bool = True) -> int:
-    """Return ``value``, an integer that a tensor of the integer ``dtype`` shall store.
+    """Return ``value``, an integer that is to be stored in a tensor of the integer ``dtype``.
 
     As in PyTorch, an unsigned dtype also accepts the negatives of its numbers if ``may_wrap`` is true. They wrap
     around: uint8 stores -1 as 255.

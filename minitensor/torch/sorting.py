@@ -30,7 +30,7 @@ _gather, _index_select = TABLE["gather"], TABLE["index_select"]
 
 
 def _pick(x: Tensor, dim: int, order: np.ndarray, name: str) -> Tensor:
-    """Return the slices of ``x`` along ``dim`` in another order. ``order`` has their positions."""
+    """Return the slices of ``x`` along ``dim`` in another order: ``order`` lists the positions of the slices."""
     index = without_history(x, like(order.astype(np.int64), x._array), name)
     return name_grad_fn(_index_select(x, dim, index), f"{name.capitalize()}Backward0")
 
@@ -160,7 +160,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 
 def _no_derivative(name: str, torch_name: str) -> Operation:
-    """Return an operation for autograd to record. Its backward raises an error."""
+    """Return an operation for autograd to record. The backward pass of the operation raises an error."""
 
     def backward(node: Node, g: Any) -> Any:
         raise NotImplementedError(
@@ -189,7 +189,7 @@ def unique(
     Returns:
         The values. With ``return_inverse``, also the position of each element's value among the distinct values. With
         ``return_counts``, also the number of occurrences of each value. The values require grad if ``input`` does, but
-        backward through them raises an error.
+        a backward pass through them raises an error.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
