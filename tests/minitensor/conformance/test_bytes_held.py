@@ -148,7 +148,7 @@ def test_a_matrix_product_added_in_place_keeps_no_bytes(name: str, lines: dict[s
 
 
 def test_the_bytes_of_every_operation_whose_target_can_need_a_gradient_are_measured():
-    """Random fills are not measured, because they save none of the overwritten values (``saved_in_place``)."""
+    """Random fills are not measured, because they save no overwritten value (``saved_in_place`` is empty)."""
     pytest.importorskip("scipy")  # without scipy the special functions have no samples
     measured = {s.name for s in SAMPLES} | {*INDEXED} | {name.removesuffix("_") for name in PRODUCTS}
     missing = {row.name for row in ROWS.values() if row.in_place and row.saved_in_place and row.target in row.rules}

@@ -28,8 +28,8 @@ class Save:
     cells: np.ndarray
     numbers: np.ndarray
     preserved: set[int]
-    careless: bool = False  # a write under another policy came before all cells were preserved, or there are no cells
-    lost: bool = False  # this write or a later one overwrote some of the cells
+    careless: bool = False  # a write under another policy found cells that were not preserved, or there are no cells
+    lost: bool = False  # that write or a later one overwrote some of the cells
 
 
 class Program:

@@ -80,7 +80,7 @@ def test_a_write_to_a_part_is_seen_by_saved_tensors(policy):
                 y.backward()
 
 
-def test_a_part_of_a_tensor_that_is_lent_to_a_backward_is_refused():
+def test_a_write_inside_backward_to_a_part_of_a_saved_tensor_is_refused():
     class Square(mt.autograd.PyLayer):
         @staticmethod
         def forward(ctx, x):
@@ -101,7 +101,7 @@ def test_a_part_of_a_tensor_that_is_lent_to_a_backward_is_refused():
     assert w.grad.tolist() == [2, 8, 6]
 
 
-def test_rows_of_expanded_tensors_and_of_windows_are_written_in_pytorch():
+def test_rows_of_expanded_tensors_and_of_windows_can_be_written_in_pytorchs_vocabulary():
     x = torch.tensor([1.0, 2.0, 3.0, 4.0])
     rows = x.expand(2, 4)
     rows[0].add_(1)

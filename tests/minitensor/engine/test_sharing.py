@@ -64,7 +64,7 @@ def test_an_array_shares_the_memory_of_the_tensor_that_exported_it(layout: str):
     assert (array == 5).all()
 
 
-def test_functions_other_than_from_numpy_and_numpy_with_share_true_copy_their_argument():
+def test_memory_is_copied_except_by_from_numpy_and_by_numpy_with_share_true():
     x = mt.to_tensor(CUBE)
     shared = x.numpy(share=True)
     for copy in (x.numpy(), x.numpy(share=False), np.asarray(x), np.array(x), np.array([x])[0], x.detach().numpy()):

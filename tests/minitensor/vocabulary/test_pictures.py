@@ -44,7 +44,7 @@ def test_a_transform_returns_the_numbers_recorded_from_paddle(case, make):
 
 @pytest.mark.parametrize("name", CHANGES)
 @KINDS
-def test_an_in_place_transform_has_the_same_numbers_and_except_for_flips_allocates_one_picture_less(name, make):
+def test_in_place_transforms_return_the_same_numbers_and_all_but_flips_allocate_one_picture_less(name, make):
     change, beside = CHANGES[name]
     pictures = photographs()
     x = make(pictures)

@@ -47,7 +47,7 @@ INSIDE = re.compile(
     r"setting an array|too large to convert|only length-1|must be real|expected at most|'<' not|truth value|"
     r"NaN to integer|infinity to integer|descriptor '|broadcast together|slice indices|bad operand|ndarray"
 )
-#: Methods that other files test, because they call a function that they receive as an argument, or select a device.
+#: Methods that call a function given as an argument, or select a device. Other files test these methods.
 ELSEWHERE = {"register_hook", "backward", "cuda", "pin_memory", "apply", "apply_"}
 #: Allowed messages that do not name the operation: PyTorch's messages, Python's about the number of arguments, and
 #: messages about data.

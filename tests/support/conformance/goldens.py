@@ -251,7 +251,7 @@ def facts(prefix: str, recorded: dict[str, Any], seen: dict[str, Any]):
 
 
 def same_words(prefix: str, recorded: str, seen: str):
-    """Yield the facts that two differently worded errors must share: that the tensor is a leaf, or its versions."""
+    """Yield the facts that two differently worded errors must share: the mention of a leaf, or the versions."""
     if LEAF.search(recorded):
         yield prefix + "first_line", "Leaf Var", "Leaf Var" if LEAF.search(seen) else seen
     if found := VERSIONS.search(recorded):

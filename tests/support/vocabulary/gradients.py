@@ -3,7 +3,7 @@
 An observation contains the gradient and whether it requires a gradient. If the program stored an earlier gradient in a
 variable, the observation also has the numbers of that gradient, and whether `.grad` is still the same object at the
 same address. Under PyTorch's names, the observation also has the gradient's version, counted from the first
-observation of this gradient, because the version at that moment only shows whether PyTorch made a copy.
+observation of this gradient, because the version at the first observation only shows whether PyTorch made a copy.
 
 An intended difference has a named kind with a pattern and a reason. A question whose difference does not match the
 pattern of its kind fails.

@@ -1,7 +1,7 @@
 """The statements of short programs, and functions that count and number all programs made of them.
 
-A number from 0 to ``count(length) - 1`` identifies a program of some length. ``program(number, length)`` computes it
-without generating the others, and two numbers never give the same program.
+A number from 0 to ``count(length) - 1`` identifies a program of ``length`` statements. ``program(number, length)``
+computes it without generating the others, and two numbers never give the same program.
 
 The shapes are chosen so that most statements fit one another: ``a`` and ``x`` are [2, 2], ``b`` and the rows are [2],
 and ``v``, ``w``, ``y``, ``z``, ``d`` have one of these shapes. If two shapes do not fit, the engine and the reference
@@ -80,7 +80,8 @@ class Statement:
     """One statement (the opening counts as one): its text, the names that it reads and binds, and whether it writes
     memory.
 
-    ``line`` is its line number in tracebacks and in the engine's errors, which name the statement and not the program.
+    ``line`` is its line number in tracebacks and in the engine's errors. It is the same in all programs, so it
+    identifies the statement.
     """
 
     text: str

@@ -108,7 +108,7 @@ class World:
         return self.grad_mode(True)
 
     def set_inplace_policy(self, policy: str):
-        """Set the policy immediately. Used in a ``with`` statement, it restores the former policy at the end."""
+        """Set the policy immediately. In a ``with`` statement, restore the former policy at the end of the block."""
         before, self.policy = self.policy, policy
 
         @contextmanager

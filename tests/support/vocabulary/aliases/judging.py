@@ -40,7 +40,7 @@ KINDS = {
     "a view refused as a leaf": "after requires_grad_ on its base, PyTorch refuses a write into a view as if it were a "
     "leaf, although its `is_leaf` is false",
 }
-#: Maps a rule, which an accepted spelling avoids, to the kind of the difference.
+#: For each rule of PyTorch that an accepted spelling avoids, the kind of the difference.
 OF_RULE = {
     "reads what it writes": "a write that reads its own memory",
     "several views": "one of several views",
@@ -49,7 +49,7 @@ OF_RULE = {
     "a gradient that is expanded": "an expanded gradient",
     "detach_": "saved, then detached",
 }
-#: Maps a kind of PyTorch's errors to the kind of the difference.
+#: For each kind of PyTorch's errors, the kind of the difference.
 OF_ERROR = {
     "several views": "one of several views",
     "view made under no_grad": "a view made under no_grad",
@@ -110,7 +110,7 @@ def rules_of_refusal(lines: list[Line], written: Result, seen: Result) -> list[s
         return [OF_ERROR[refused]]
     ran = lines if "error" not in seen else lines[: seen["error"][0] + 1]
     rules = {OF_RULE[line.rule] for line in ran if line.accepted}
-    only_seen = {"a view made under no_grad", "one of several views"}  # PyTorch's error would identify these
+    only_seen = {"a view made under no_grad", "one of several views"}  # PyTorch's error always names these two
     return sorted(rules - only_seen) or sorted(rules)
 
 

@@ -11,7 +11,7 @@ RELATIVE = 1e-5
 
 
 def differences(recorded: dict[str, Any], here: dict[str, Any]) -> dict[str, str]:
-    """Return a text for each difference: "output", "error", "line", "words", "no warning" or "one more warning"."""
+    """Return a text for each difference. Keys: "output", "error", "line", "words", "no warning", "one more warning"."""
     found = {}
     wanted, seen = recorded.get("out", ""), here.get("out", "")
     if not same_text(wanted, seen):

@@ -23,7 +23,7 @@ MODULES_LEFT_OUT = {
 }
 _BY_RECORDER = "the recorder calls it while a program runs, with values of the engine"
 _NAMED_TUPLE = "an event is a named tuple, whose fields cannot be set"
-#: Maps the name or the group of callables that are not called to the reason.
+#: The names and groups of callables that are not called, with the reasons.
 LEFT_OUT = {
     "minitensor.explain": "belongs to the package memory_stage",
     "minitensor.distributed.init_parallel_env": "starts to wait for other processes",

@@ -41,7 +41,7 @@ class Sweep(Walk):
         return self.rng.choice(group)
 
     def arguments(self, entry: Entry) -> tuple[list[Any], dict[str, Any], list[str]]:
-        """Return arguments that fit, with one exception; none of them is a keyword."""
+        """Return positional arguments, of which all but one fit; no keywords; and the labels of the arguments."""
         most = len(entry.parameters)
         count = max(entry.required, self.at + 1)
         if not entry.is_setter and self.rng.random() < 0.5:
