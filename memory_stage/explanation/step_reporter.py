@@ -4,7 +4,7 @@
     >>> print(memory_stage.explain(program, x))
 
 The report has the format of ``minitensor.explain``, which listens to minitensor's own operations. A row names the line
-that wrote, the lines that had saved those bytes, and a statement to write instead.
+that wrote, the lines that had saved the overwritten bytes, and a statement to write instead.
 
 PyTorch records a write to a view in the history of its base, too. In Paddle each view has a separate history, so a row
 names the tensors on the written memory whose own history lacks the write.
@@ -39,7 +39,7 @@ class StepReporter:
     def __init__(self, language: Language | None = None) -> None:
         self._rows: list[ReportRow] = []
         self._causes: dict[SaveEntry, ReportRow] = {}  # the row of the write that made a saved tensor stale
-        self._about: dict[int, advice.WriteFacts] = {}  # by the number of the row
+        self._about: dict[int, advice.WriteFacts] = {}  # facts for the advice, by the row's number
         self._in_forward: dict[int, TensorEntry] = {}  # the tensor that a `forward` wrote, by the number of the row
         self._report = Report(language=language or default_language())
         self._package = ""
@@ -112,7 +112,7 @@ class StepReporter:
             self._report.add(row)
 
     def _note_unread(self) -> None:
-        """Say in each stale row that no backward pass has read its tensors, if the program ended without an error."""
+        """If the program ended without an error, say in each row that no backward pass has read its stale tensors."""
         if any(row.error for row in self._rows):
             return
         for row in self._rows:

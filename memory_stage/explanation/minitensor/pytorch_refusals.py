@@ -109,7 +109,7 @@ class PytorchRefusals:
 
     def __init__(self) -> None:
         self._saved: dict[int, list[_Entry]] = {}
-        #: The entries of a call, until one of its nodes saves a tensor.
+        #: The entries of each call whose nodes have saved no tensor yet.
         self._early: dict[tuple[str, CodeType, int], list[_Entry]] = {}
         self._last: dict[str, weakref.ref[Node]] = {}  # for each function, its last node that saves a tensor
         self._origins = Origins()
@@ -175,7 +175,7 @@ class PytorchRefusals:
         """Return the reason why PyTorch would refuse the write of ``x`` by ``op``, or would raise in backward; or None.
 
         Args:
-            where: the cells, as in the event ``TensorWritten``.
+            where: the written cells, as in the event ``TensorWritten``.
             copied: the number of overwritten bytes that were copied for the operation's own backward.
             recorded: True if the write was recorded.
         """

@@ -144,7 +144,6 @@ def _is_own(traceback: TracebackType) -> bool:
 
 
 def _run_uncompiled() -> None:
-    """Make ``torch.compile`` run functions uncompiled."""
     if importlib.util.find_spec("torch") is not None:
         importlib.import_module("torch.compiler").set_stance("force_eager")
 

@@ -117,7 +117,6 @@ class Diagnosis:
         return next((line for line in lines if line.number), UNKNOWN_LINE)
 
     def _start(self, name: str) -> None:
-        """Watch a framework that has been imported."""
         if threading.get_ident() != self._thread:
             self._note(
                 message("Another thread imported {module}, so the calls of that thread were not watched.", module=name)

@@ -50,7 +50,7 @@ class Explanation:
 
     Attributes:
         faults: the faults, in the order of the run.
-        on_fault: called with each new fault as soon as it is found; None for nothing.
+        on_fault: called with each new fault as soon as it is found; None to call nothing.
         unseen: a sentence for each thing that could not be watched or diagnosed.
         ended_by: the error that ended the latest block or call early, such as "SystemExit: 3"; None without an error.
     """
@@ -236,5 +236,4 @@ def watching(
 
 
 def _around(frame: FrameType) -> dict[str, Any]:
-    """Return the variables of the code in a frame."""
     return frame.f_globals if frame.f_code.co_name == "<module>" else local_variables(frame)

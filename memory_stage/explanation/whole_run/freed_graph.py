@@ -84,7 +84,7 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
         fault = None if border is None else _diagnose_border(border, names, frames)
         if fault is not None:
             return fault
-        reaches_leaf = any(map(_TorchGraph.leaves, new))  # without the graph of an earlier pass
+        reaches_leaf = any(map(_TorchGraph.leaves, new))  # directly, not through the graph of an earlier pass
         constant = _name_of_constant(border, names) if border is not None and reaches_leaf else ""
         batch = None if freed == asking else fix_shared_batch(results, freed)
         repeated = made if len({watch.line_of_node(node) for node in old}) == 1 else UNKNOWN_LINE
@@ -182,7 +182,7 @@ def _diagnose_border(border: _Border, names: ProgramNames, frames: list[FrameTyp
         return _carried(names, border)
     lists, place = _lists_with(border.source, frames)
     sampled = ProgramText(place.file).calls("sample", "choice", "choices") if lists else []
-    is_memory = any(lists[0].rpartition(".")[2] in ast.unparse(each) for each in sampled)  # of earlier steps
+    is_memory = any(lists[0].rpartition(".")[2] in ast.unparse(each) for each in sampled)  # a replay memory
     if lists and not is_memory and _is_refilled(lists[0], place):
         return _kept_in_list(lists, place, border)
     kept = names.first_with_node(border.source)
@@ -265,7 +265,7 @@ def _kept_in_list(names: list[str], place: ProgramLine, border: _Border) -> Faul
 
 
 def _filled_with(name: str, text: ProgramText) -> set[str]:
-    """Return the lists that the block which appends to a list fills, too."""
+    """Return the lists to which a block appends that also appends to the list ``name``."""
     calls = [(owner_of(each), text.statement_at(each.lineno)) for each in text.calls(*_ADDING)]
     blocks = [text.block_of(each) for owner, each in calls if owner == name and each is not None]
     return {owner for owner, each in calls if any(each in block for block in blocks)}
@@ -370,7 +370,7 @@ def _fixes_of_second_pass(
 
 
 def _reader_in_loop(text: ProgramText, made: ast.Assign, asking: ast.stmt) -> ast.stmt | None:
-    """Return the statement of a later loop around ``asking`` that first reads a name assigned by ``made``; or None."""
+    """Return the first statement of a later loop around ``asking`` that reads a name assigned by ``made``; or None."""
     for loop in text.loops_around(asking.lineno):
         if made.lineno < loop.lineno:
             return next((each for each in loop.body if assigned_names(made) & names_in(each)), None)
@@ -432,7 +432,7 @@ def _lists_in(variables: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
 
 
 def _reach(owner: str, path: str, value: Any, depth: int) -> Iterator[tuple[str, str, Any]]:
-    """Yield for each list behind ``path`` the path of the object or dict with it (or ""), its path, and itself."""
+    """Yield for each list behind ``path``: the path of the object or dict that has it (or ""), its path, the list."""
     if type(value) in (list, collections.deque):
         yield owner, path, value
         return

@@ -27,7 +27,7 @@ from memory_stage.watch.write_log import WriteLog
 #: Code that draws random numbers or advances an iterator, and code that has the names of variables in strings.
 RANDOM = re.compile(r"rand|normal|bernoulli|multinomial|sample|\bnext\(")
 _NAMES_IN_STRINGS = r"(?<![\w.])(exec|eval|globals|locals|vars|getattr|setattr)\(|__dict__"
-#: Methods that change a layer, which the program may call by another name.
+#: Methods that change a layer, even if the program reaches the layer by another name.
 _CHANGING = ("train", "eval", "requires_grad_", "load_state_dict", "apply", "to", "half", "double", "float", "copy_")
 _CLEARING = ("zero_grad", "clear_grad", "clear_gradients")
 _HARMLESS = rf"(?!\w|\.(parameters|{'|'.join(_CLEARING)})\()"
@@ -104,7 +104,7 @@ class FreedResults:
         self._border = {node for node in (*read, *map(graph.node_of, roots)) if node is not None and self._is_old(node)}
         self._variables = list(named_tensors.in_frames(frames, graph.is_tensor))
         nodes = [*self._new, *self._new_nodes([x for _, x in self._variables if self.is_differentiated(x)])]
-        #: The leaves that passes have read since the graph was freed, for results that still exist.
+        #: The leaves that newer graphs read: the graph of the failed pass, and those of differentiated variables.
         self._leaves_of_new = {leaf for node in nodes for leaf in graph.leaves(node)}
 
     def _is_old(self, node: Any) -> bool:
@@ -233,7 +233,7 @@ class OutsideLoop:
 
     def is_constant(self) -> bool:
         """Return True if no optimizer has a parameter behind the result, or if the loop computes it again."""
-        is_read = any(each.has(r"\.grad\b") for each in self._texts)  # perhaps by a step without an optimizer
+        is_read = any(each.has(r"\.grad\b") for each in self._texts)  # a step may be written without an optimizer
         if self._freed.is_repeated and not is_read and self._freed.is_fixed(self._x):
             return True
         inside = {ast.unparse(each) for each in self._layer_calls(ast.walk(self._loop))}
@@ -317,7 +317,7 @@ class OutsideLoop:
 
 
 def find_outside_loop(freed: FreedResults, texts: Sequence[ProgramText]) -> OutsideLoop | None:
-    """Return the freed result that is made outside a loop which changes its parameters or computes it again; or None.
+    """Return a freed result made outside a loop that changes the result's parameters or computes it again; or None.
 
     Args:
         texts: the files of the program.
@@ -361,7 +361,6 @@ def _is_assigned(name: str, loop: _Loop, text: ProgramText, texts: Sequence[Prog
 
 
 def _functions(texts: Sequence[ProgramText]) -> dict[str, list[_Function]]:
-    """Return the functions and methods of some files by their names."""
     found: dict[str, list[_Function]] = {}
     for each in (node for text in texts for node in text.nodes()):
         if isinstance(each, _Function):
@@ -398,7 +397,6 @@ def _paths(node: ast.AST) -> list[str]:
 
 
 def _parts(layer: Any) -> Iterator[Any]:
-    """Yield a layer and the layers in it."""
     yield layer
     for each in layer.children():
         yield from _parts(each)

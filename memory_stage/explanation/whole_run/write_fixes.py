@@ -121,7 +121,7 @@ def _rewritten(source: str, library: str) -> str:
 
 
 def _without_data(statement: ast.stmt) -> tuple[ast.stmt, str]:
-    """Return the statement with ``x`` in place of ``x.data`` or ``x.detach()`` as its target, and its source."""
+    """Return the statement with ``x`` in place of ``x.data`` or ``x.detach()`` as its target, and the new source."""
     source = ast.unparse(statement)
     found = re.match(r"(\w+)\.(data|detach\(\))(?=[.\[ ])", source)
     is_plain = found is not None and not re.match(r"\w+\.data = ", source)
@@ -233,7 +233,7 @@ def _is_rebindable(
 
 
 def _returns_in_all(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
-    """Return True if a method has a ``return``, and each computes its result from the argument ``name``."""
+    """Return True if a function has a ``return``, and each one computes a result from the argument ``name``."""
     returns = [each for each in ast.walk(function) if isinstance(each, ast.Return)]
     return bool(returns) and all(each.value is not None and name in names_in(each.value) for each in returns)
 
@@ -261,7 +261,7 @@ def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
 
 
 def _end_without_return(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.stmt | None:
-    """Return the last statement of a function, after which it has to return its argument ``name``.
+    """Return the last statement of a function, after which the function has to return its argument ``name``.
 
     Return None if ``name`` is not an argument, or if the function already has a ``return``.
     """
@@ -350,7 +350,6 @@ def _last_write(
 
 
 def _assigns_names(statement: ast.Assign) -> bool:
-    """Return True for an assignment to one name, or to a tuple of names."""
     (target, *others) = statement.targets
     parts = target.elts if isinstance(target, ast.Tuple) else [target]
     return not others and all(isinstance(each, ast.Name) for each in parts)
