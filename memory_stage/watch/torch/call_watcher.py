@@ -345,7 +345,6 @@ def _part(x: torch.Tensor, kind: _CallKind, args: Any) -> torch.Tensor:
 
 
 def _versions(types: Any, args: Any, kwargs: Any) -> list[tuple[torch.Tensor, int]]:
-    """Return the tensor arguments of a call, each with its version."""
     tensors = []
     for x in (*args, *kwargs.values()) if kwargs else args:
         if isinstance(x, _Tensor):

@@ -193,7 +193,7 @@ class NumberCopy:
 
 
 class NumberCopies:
-    """The calls whose leaves are alive.
+    """The calls that copied numbers into a leaf that is still alive.
 
     Attributes:
         unchecked_passes: the number of coming backward passes that have to be checked for such leaves.
