@@ -156,7 +156,7 @@ class PaddleEngine(FrameworkEngine):
 
     def slots(self, value: Any) -> Iterable[tuple[str, Any, int, Any]] | None:
         """Return the accumulators of an optimizer as its slots."""
-        # Without slots, the object that removes a hook does not count as a reference to the hook's tensor.
+        # The object that removes a hook refers to the hook's tensor. Without slots, it gives the tensor no name.
         if type(value).__name__ == "TensorHookRemoveHelper":
             return ()
         return _slots(value) if isinstance(value, self.paddle.optimizer.Optimizer) else None

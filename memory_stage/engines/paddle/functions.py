@@ -30,7 +30,7 @@ class AppliedFunction:
     Attributes:
         nodes: the addresses of the inputs' nodes; those of the results' nodes are added once these have entries.
         not_in_place: True if the function called ``mark_not_inplace``.
-        saved: the tensors that the function saved, each with its layout and version at that time.
+        saved: the tensors that the function saved, each with its layout and version when it was saved.
     """
 
     name: str

@@ -52,7 +52,7 @@ class ShadowState:
         registered: the bytes of all registered storages.
         others: the bytes of unregistered storages: the smallest difference between Paddle's meter and ``registered``
             since a subscription was opened.
-        others_freed: the bytes of unregistered storages that were freed since then.
+        others_freed: the bytes of unregistered storages that were freed since the first subscription was opened.
         in_backward: True while backward runs. The gradients of leaves are emitted when it ends.
         when_shared: the functions to call with each storage that becomes shared with another library.
         emit: the function that receives the events. It does nothing while no subscription is open.
@@ -283,7 +283,7 @@ class ShadowState:
         return added[-1]
 
     def add_node(self, fn: Any, name: str = "", parents: Sequence[GradNode | None] | None = None) -> GradNode:
-        """Add an entry for ``fn``, whose parents have entries; or one for all nodes from ``fn`` to ``parents``."""
+        """Add one entry: for ``fn``, whose parents have entries, or for all nodes from ``fn`` to ``parents``."""
         frame = program_frame(sys._getframe(1))
         called = fn.name()
         role = Role.LEAF if called == LEAF else Role.OPERATION

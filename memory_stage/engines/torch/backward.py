@@ -228,7 +228,7 @@ class _Pass:
                 self._of.register_received(each)
 
     def after_node(self, tag: NodeTag, parents: Sequence[NodeTag | None], given: Sequence[torch.Tensor | None]) -> None:
-        """Emit that backward has run a node, after the last node of the same call."""
+        """Emit that backward has run the nodes of a call, once the last of them has run."""
         part = self._parts.get(id(tag))
         if part is None:
             return

@@ -1,7 +1,5 @@
 """Read the meters of NVIDIA GPUs from torch's allocator.
 
-Most tests of this module need a GPU and are skipped without one.
-
 * The counters are in host memory, so reading them does not wait for the GPU. This module touches a GPU only if the
   program has used it already.
 * Reading a tensor's numbers waits for the GPU, which changes the run time but no result. It would make the capture of a

@@ -205,8 +205,8 @@ _DRAWN = frozenset((
     "uint16", "uint32", "uint64", "uint8",
 ))  # fmt: skip
 
-#: Torch may have two objects for overlapping memory. Maps the address of the second one to the number of its first cell
-#: in the first one.
+#: Torch may have two objects for overlapping memory. Maps the address of the second object to the position of its first
+#: cell in the first object.
 shifts: dict[int, int] = {}
 
 

@@ -3,7 +3,7 @@
 Torch puts the node of such a write inside a node ``CopySlices``, which hides the saved tensors. Therefore this
 module calls the same operation on tensors without memory (on the device ``meta``), and reads from the new node which
 operands it saved. Such a call computes nothing and draws no random number. Each kind of call is probed once, in a
-separate thread: for a number argument torch allocates a tensor, which must not appear in the program's allocator.
+separate thread: for an argument that is a number, torch allocates a tensor, which the program's meters must not count.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import torch
 from memory_stage.engines.torch.calls import tensors_in
 from memory_stage.engines.torch.saved import saved_in
 
-OWN = -1  # the number of the target after the write
-BEFORE = -2  # the number of the target before the write, which overwrites the saved tensor, as in ``x.mul_(x)``
+OWN = -1  # stands for the target after the write
+BEFORE = -2  # stands for the target before the write, which overwrites the saved tensor, as in ``x.mul_(x)``
 
 
 class ProbeResult(NamedTuple):
@@ -91,7 +91,7 @@ def _probe(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[P
 
 
 def _without_memory(value: Any, stand_ins: dict[int, torch.Tensor], depth: int = 3) -> Any:
-    """Return an argument with a stand-in without memory for each tensor, always the same one for one tensor."""
+    """Return an argument with a stand-in without memory in place of each tensor, the same one at each occurrence."""
     if isinstance(value, torch.Tensor):
         if id(value) not in stand_ins:
             bare = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")

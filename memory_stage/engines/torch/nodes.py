@@ -198,7 +198,6 @@ class Nodes:
         return NodeTag(self._registry, "leaf", Role.LEAF, UNKNOWN_PLACE)
 
     def _read(self, tag: NodeTag, what: str, saved: Any) -> None:
-        """Add a saved tensor to a tag."""
         try:
             data = saved.data
         except RuntimeError:  # backward has released the tensor

@@ -47,7 +47,7 @@ class Registry:
         emit: called with the events of created and freed storages; None while no subscription is open.
         allocated: the host bytes of gradients in flight and of living storages created during the recording.
         backwards: the number of running backward passes.
-        awaited: maps the id of each leaf not yet reached by backward to the id of its old gradient, or to 0.
+        awaited: maps the id of each leaf not yet reached by backward to the id of its old gradient; to 0 without one.
         when_shared: the functions to call with each storage that becomes shared with another library.
     """
 
@@ -95,7 +95,7 @@ class Registry:
         return memory
 
     def _alias(self, x: torch.Tensor) -> Memory | None:
-        """Return the registered storage whose memory ``x`` uses through a second one; None if there is none.
+        """Return the registered storage whose memory ``x`` uses through a second storage; else None.
 
         Torch makes a second storage if it imports memory that it has exported to another library.
         """
@@ -136,7 +136,7 @@ class Registry:
         memory.counted = memory.gpu.counted(size) if memory.gpu is not None else size
 
     def _observe_tensors(self, memory: Memory, x: torch.Tensor) -> None:
-        """Keep weak references to the tensors on the storage, to report when it is freed during a backward pass."""
+        """Keep weak references to the tensors on a storage, to report when the storage is freed during backward."""
         me = weakref.ref(self)
         if memory.tensors is not None and all(ref() is not x for ref in memory.tensors):
             memory.tensors.append(weakref.ref(x, lambda _: _on_last_tensor_freed(me, memory)))

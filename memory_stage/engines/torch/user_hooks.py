@@ -121,7 +121,6 @@ class UserHooks:
         return None
 
     def _after(self, tag: NodeTag | None, before: np.ndarray, now: torch.Tensor, answer: Any, of: str) -> None:
-        """Emit that a hook has run."""
         mode = self._mode
         if not mode.is_open:
             return
