@@ -26,7 +26,7 @@ from memory_stage.model.finished_step import Statement
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
-#: The listener, which receives the number of a hook, its moment and a value; None while no program is recorded.
+#: The listener, which receives a hook's number, its moment ("before") and a value; None while no program is recorded.
 listener: Callable[[int, str, Any], None] | None = None
 
 

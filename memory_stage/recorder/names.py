@@ -46,7 +46,7 @@ class Names:
         self.named_any = False
         self._global: dict[str, tuple[TensorEntry, str]] = {}
         self._program: list[str] = []
-        # maps a name that is assigned before it is read to the id of its old value
+        # for each name that is assigned before it is read, the id of its old value
         self._overwritten: dict[str, int] = {}
 
     def read_program(self, tree: ast.Module, code: CodeType) -> None:
@@ -88,7 +88,7 @@ class Names:
         """Record in the ledger the names that were bound, moved and deleted.
 
         Args:
-            frame: the frame of the last function, if its local variables can be read.
+            frame: the frame of the running function, if its local variables can be read.
             running: a function that returns the text of each running line, by the number of the line's execution. A
                 tensor that only such a line refers to gets this text as its name.
             only_locals: True to leave the names of the top level unchanged.

@@ -92,7 +92,6 @@ class Recorder:
             self.tracer.reach(index, moment, frame)
 
     def _end_window(self, frame: FrameType | None) -> None:
-        """End the recording where its window ends."""
         if frame is not None:
             self.tracer.finish_at(frame)
         self.steps.end(message("The stage shows {part}.", part=self.steps.part))

@@ -29,10 +29,10 @@ from memory_stage.recorder.stack import Stack
 from memory_stage.sentences import sentences
 
 MOST_TEXT = 2000  # the largest number of characters of printed text that one step shows
-MOST_EVENTS = 60_000  # the largest number of events of a recording, about 10 MB of a page
+MOST_EVENTS = 60_000  # the largest number of events of a recording, which take about 10 MB of a page
 # the largest number of events of one step; a picture of more events takes seconds to draw and cannot be read
 MOST_IN_A_STEP = 8_000
-# the largest number of characters of a recording: of its events as text, and of the printed text
+# the largest number of characters of a recording: its events, as text, plus the printed text
 MOST_CHARACTERS = 20_000_000
 
 
@@ -107,7 +107,7 @@ class Steps:
     def start(self) -> None:
         """Begin the recording."""
         self.active = True
-        self.ledger.storages.meters.begin()  # not earlier, because a storage that is freed before has no event
+        self.ledger.storages.meters.begin()  # not earlier: storages freed before the recording have no event
         self._reserved_before = self.ledger.storages.meters.reading()["reserved"]
 
     def begin(self, statement: Statement) -> None:
@@ -312,7 +312,6 @@ class Steps:
 
 
 def _error_event(error: BaseException, node: NodeEntry | None) -> Event:
-    """Return the event of an error, which backward may have raised at a node."""
     event: Event = {"do": "raise", "text": f"{type(error).__name__}: {error}"}
     if node is not None and node.drawn and not node.dead:
         event["node"] = node.drawn

@@ -168,7 +168,6 @@ class Tracer:
             self._steps.begin(head)
 
     def _enter(self, function: Statement, frame: FrameType) -> None:
-        """Record the call of a function with hooks."""
         self.locate(frame.f_back)
         self._source.show(function)
         of_class = f"{function.function}." if function.function and function.kind == "method" else ""
