@@ -162,7 +162,7 @@ class NodeEntry:
     is_result_of_call: bool = False
     # True for the node of that call. No tensor has the value of this node, because each result has a separate node.
     inner: bool = False
-    arrived: Any = None  # the sum of the short gradients so far, as nested lists of numbers; None without any
+    arrived: Any = None  # the sum of the arrived gradients with few elements, as nested lists; None without any
     dead: bool = False  # True after the node was freed
     word: str = ""  # the operation's name in sentences, if that differs from ``op``
     unknown: bool = False  # True if the engine does not know the saved tensors of the node

@@ -96,7 +96,7 @@ class Graph:
             state.holders += 1
 
     def _set_node_of_fact(self, entry: TensorEntry, node: NodeEntry) -> None:
-        """Add the node to the recorded change in which its operation made a tensor."""
+        """Add the node to the recorded change in which the tensor of ``entry`` was made."""
         for fact in reversed(self._journal.facts):
             if type(fact) in (changes.Made, changes.Viewed) and fact.tensor is entry:
                 fact.node = node

@@ -228,7 +228,7 @@ class Ledger:
         self.journal.facts.append(changes.Reshaped(op, entry, old))
 
     def add_unversioned_write(self, x: Tensor, op: str, where: Any = None) -> None:
-        """Record that an operation, such as the fused step of an optimizer, wrote ``x`` without a new version."""
+        """Record that an operation, such as an optimizer's fused step, wrote ``x`` but did not change the version."""
         entry = self.graph.observe(x)
         kept = self.engine.storage(x)
         kept = self.engine.below(kept) or kept

@@ -88,7 +88,6 @@ class Tensors:
         return self._storages.entries.get(self._engine.key(self._engine.storage(x)))
 
     def _move(self, x: Tensor, entry: TensorEntry) -> None:
-        """Record that a tensor has moved to another storage."""
         old, left = dict(entry.properties), entry.storage
         kept, version = self._engine.storage(x), self._engine.version(x)
         storage = self._storages.entry_of(kept)
