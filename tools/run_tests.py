@@ -42,7 +42,7 @@ SHARE = 30  # a file that takes more seconds is divided into shares
 RECORDED = 3  # a file that takes fewer seconds is not listed
 FIRST = ("tests/in_the_browser/test_in_the_browser.py", "tests/site/test_live_")  # files that take long with LIVE=1
 NEED_THE_BOOK = ("tests/site/", "tests/chapters/test_run.py")  # files that run after the book is built
-# files in these folders that run without the book
+# exceptions in these folders: files that run without the book
 DO_WITHOUT = ("tests/site/test_build.py", "tests/site/test_notebooks.py", "tests/site/test_tools.py")
 
 
@@ -76,7 +76,7 @@ class Run:
     lost: list[str] = field(default_factory=list)
 
     def start(self, count: int) -> None:
-        """Start ``count`` processes. If a unit needs the book, and it is not fresh, one process builds it first."""
+        """Start ``count`` processes. If a unit needs the book and the book is not fresh, one builds it first."""
         if any(needs_the_book(path) for path, _, _ in self.units):
             if build.is_fresh(ROOT):
                 self.note_book("kept")

@@ -267,7 +267,7 @@ def _arguments(case: Case) -> Iterator[tuple]:
 
 
 def _call(function: Callable, arguments: tuple) -> tuple[Any, str]:
-    """Call a function. Return its result, and the error that it raised as text ("" if none).
+    """Call a function. Return its result, and its error as text ("" if there is none).
 
     An error object would keep tensors alive.
     """
@@ -278,7 +278,7 @@ def _call(function: Callable, arguments: tuple) -> tuple[Any, str]:
 
 
 def _parameter_names(function: Callable, count: int) -> list[str]:
-    """Return a name for each of the function's first ``count`` arguments, such as "argument 2" if it has none."""
+    """Return a name for each of the function's first ``count`` arguments: "argument 2" for one without a name."""
     try:
         names = [name for name, p in inspect.signature(function).parameters.items() if p.kind in _POSITIONAL]
     except (TypeError, ValueError):  # the function is not callable, or it is built in and has no signature

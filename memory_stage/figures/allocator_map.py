@@ -185,7 +185,7 @@ class _Memory:
             self._add(event.address, event.size, "")
 
     def apply(self, event: MemoryEvent, following: MemoryEvent | None) -> dict[str, Any]:
-        """Apply ``event``, and describe it by segment and offset.
+        """Apply ``event``, and return an entry with its segment and offset.
 
         The pool of a new segment is known from the size of the block that ``following``, the next event, allocates.
         """
