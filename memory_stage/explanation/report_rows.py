@@ -105,7 +105,7 @@ class ReportRow:
         preserved: bytes kept for other operations, which ``preserved_for`` lists.
         stale: the saved tensors that became stale or, with the verdict "unnoticed", were overwritten.
         error: the error's text, or "".
-        cause: the number of the row whose write made backward raise; None if there is none or it is not known.
+        cause: the number of the row whose write made backward() raise; None if there is none or it is not known.
         by: "a layer" or "an optimizer" if one of these called the operation for the line; otherwise "".
     """
 

@@ -144,7 +144,7 @@ class Listener(events.Subscription):
     # ---------- writes ----------
 
     def _look_outside(self, frame: FrameType) -> None:
-        """Add a row if numpy or another library has overwritten bytes that a backward needs."""
+        """Add a row if numpy or another library has overwritten bytes that a backward pass needs."""
         for storage in self._shared.storages():
             changed = self._shared.changed(storage, set())
             if not changed.size:

@@ -111,9 +111,9 @@ def _saved_tensors_on(storage: Storage) -> Iterator[tuple[Node, int, Saved]]:
 
 
 def unnoticed(storage: Storage, written: Cells) -> list[SavedTensor]:
-    """Return the saved tensors in ``written`` cells that backward will read although the bytes have changed.
+    """Return the saved tensors in ``written`` cells that backward() will read although the bytes have changed.
 
-    The write did not change the version of their storage, and backward has no copy to compare them with.
+    The write did not change the version of their storage, and backward() has no copy to compare them with.
     """
     found = [
         (node, k)

@@ -104,7 +104,7 @@ def _fault(text: ProgramText, names: tuple[str, str], made: list[ast.Assign], lo
 def diagnose_replaced(variables: dict[str, Any], file: str) -> Iterator[Fault]:
     """Yield a fault for each statement that replaced a part of a module, if no optimizer received the new part.
 
-    The replacement is a fault only if backward has reached the new parameters, no optimizer has them, an optimizer has
+    The replacement is a fault only if backward() reached the new parameters, no optimizer has them, an optimizer has
     parameters that no module has, and the same block made an optimizer before.
     """
     optimizers = [each for each in variables.values() if isinstance(each, torch.optim.Optimizer)]

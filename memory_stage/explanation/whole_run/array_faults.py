@@ -64,7 +64,7 @@ def array_fault(
         asked: the line of the backward pass.
         sharing: the call that made the tensor share memory with an array.
         arrays: names of the arrays that share this memory.
-        reason: why backward needs the tensor.
+        reason: why backward() needs the tensor.
     """
     text = ProgramText(asked.line.file)
     writes = {

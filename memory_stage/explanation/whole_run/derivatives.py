@@ -103,7 +103,7 @@ def reason(operation: str, attribute: str) -> Text:
 
 
 def is_read(operation: str, attribute: str, node: object) -> bool:
-    """Return False for a saved tensor that backward does not read: running statistics in training, or a norm's bias."""
+    """Return False for a saved tensor that backward() does not read: running statistics in training, a norm's bias."""
     if operation in ("native_batch_norm", "cudnn_batch_norm", "batch_norm") and attribute.startswith("running_"):
         return not getattr(node, "_saved_training", True)
     return not (attribute == "bias" and operation.endswith("_norm"))

@@ -282,7 +282,7 @@ def _display_parts(expression: ast.expr, entry: Any) -> list[tuple[ast.expr, Any
 
 
 def _is_differentiated(text: ProgramText, name: str) -> bool:
-    """Return True if the program runs backward from a variable, and so needs its whole graph."""
+    """Return True if the program calls backward() on a variable, and so needs its whole graph."""
     path = re.escape(name)
     return text.has(rf"\b{path}\.backward\(|grad\({path}\b")
 

@@ -33,7 +33,7 @@ def overwritten_fault(
     first_node: int,
     also: int = 0,
 ) -> Fault:
-    """Return the fault of a tensor that was overwritten before backward read it.
+    """Return the fault of a tensor that was overwritten before backward() read it.
 
     Args:
         saved_by: the name of the operation that saved it.

@@ -1,4 +1,4 @@
-"""Fixes for a program of PyTorch that overwrites a tensor before backward reads it."""
+"""Fixes for a program of PyTorch that overwrites a tensor before backward() reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixes for a line that overwrites a tensor before backward reads it, for every framework."""
+"""Fixes for a line that overwrites a tensor before backward() reads it, for every framework."""
 
 from __future__ import annotations
 
