@@ -122,7 +122,7 @@ class CallWatcher(TorchFunctionMode):
         self._unchecked: dict[int, weakref.ref[torch.Tensor]] = {}
         self._caller = Caller()
         self._places: set[tuple[Any, int, int]] = set()
-        self._has_read_statistics = False  # True once backward needs running statistics that a call saved
+        self._has_read_statistics = False  # True once backward() needs running statistics that a call saved
         #: The results of ``x.data``, by id. They share the storage of ``x`` and count versions separately.
         self._with_own_versions: dict[int, weakref.ref[torch.Tensor]] = {}
 
@@ -213,7 +213,7 @@ class CallWatcher(TorchFunctionMode):
         self.nodes.fill_gaps(first, end, self.lines.number_of(frame), self.time)
 
     def keep_unchecked(self, x: torch.Tensor) -> None:
-        """Remember a tensor whose version torch does not compare when backward reads it.
+        """Remember a tensor whose version torch does not compare when backward() reads it.
 
         After a write to this tensor, the watch checks the next backward passes itself.
         """
