@@ -371,7 +371,7 @@ class Engine(Protocol):
         """Return the copies of bytes of ``storage`` that were overwritten after the node saved them, oldest first."""
 
     def is_checked(self, node: Node, position: int) -> bool:
-        """True if backward compares the saved tensor with a copy, to find writes that no version counts."""
+        """True if backward() compares the saved tensor with a copy, to find writes that no version counts."""
 
     def elements(self, gradient: Any) -> np.ndarray:
         """Return a gradient as a numpy array. A gradient on a GPU is copied to the host."""

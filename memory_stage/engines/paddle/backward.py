@@ -184,7 +184,7 @@ class PaddleBackward:
         self._leave()
 
     def pending(self) -> list[GradNode]:
-        """Return the nodes that have not run yet, in the order in which backward runs them."""
+        """Return the nodes that have not run yet, in the order in which backward() runs them."""
         passed = set(self._passed)
         return [self._entries[address] for address in self._order if address not in passed]
 

@@ -73,7 +73,7 @@ class SaveRecord:
         is_lost: True if a versioned write has overwritten at least one of the tensor's cells.
         intact_version: the newest version of ``storage`` at which the tensor's cells are known to be unchanged. Other
             threads increment versions without an event.
-        is_unchecked: True if backward reads the tensor without comparing versions.
+        is_unchecked: True if backward() reads the tensor without comparing versions.
         is_inferred: True if the table says that the node saves it; False if the engine observed the save.
         tensor: a weak reference to the saved tensor.
     """

@@ -161,7 +161,7 @@ class _Pass:
                 of._emit(events.BackwardStart(tag, gradient))
 
     def _listen(self, todo: list[Any]) -> None:
-        """Add hooks to every node that backward may visit, without keeping a node alive."""
+        """Add hooks to every node that backward() may visit, without keeping a node alive."""
         seen = set(todo)
         while todo:
             fn = todo.pop()

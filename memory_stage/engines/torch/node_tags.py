@@ -54,7 +54,7 @@ class NodeTag:
         self.entries = []
 
     def begin_reading(self) -> None:
-        """Mark the saved tensors that backward now reads without comparing versions."""
+        """Mark the saved tensors that backward() now reads without comparing versions."""
         for entry in self.entries:
             entry.is_read = not entry.is_compared
 

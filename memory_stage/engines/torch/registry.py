@@ -47,7 +47,7 @@ class Registry:
         emit: called with the events of created and freed storages; None while no subscription is open.
         allocated: the host bytes of gradients in flight and of living storages created during the recording.
         backwards: the number of running backward passes.
-        awaited: maps the id of each leaf not yet reached by backward to the id of its old gradient; to 0 without one.
+        awaited: for the id of each leaf not yet reached by backward(), the id of its old gradient, or 0 without one.
         when_shared: the functions to call with each storage that becomes shared with another library.
     """
 

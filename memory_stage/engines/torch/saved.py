@@ -26,8 +26,8 @@ class Entry:
         version: the version at which the tensor was saved.
         lost: True if a write has overwritten at least one element.
         intact_version: the newest version at which the bytes were known to be unchanged.
-        is_compared: True if backward compares versions; False for an attribute of a custom function's ``ctx``.
-        is_read: True if backward has reached the node and reads the tensor without comparing versions.
+        is_compared: True if backward() compares versions; False for an attribute of a custom function's ``ctx``.
+        is_read: True if backward() has reached the node and reads the tensor without comparing versions.
     """
 
     __slots__ = (
