@@ -1,6 +1,6 @@
 """Choose the key step, which a stage shows first, in print, and in pages without JavaScript.
 
-* The author may choose the key step. Otherwise, if backward failed because of a stale saved tensor, it is the step in
+* The author may choose the key step. Otherwise, if backward() failed because of a stale saved tensor, it is the step in
   which this tensor became stale. In all other cases it is the first step in which a write makes a saved tensor stale or
   changes the values of another name, or in which an error is raised. Without such a step it is the last write, and
   without any write the last step with the most names.
@@ -99,9 +99,9 @@ def _pick(variant: Variant) -> tuple[int, int]:
 
 
 def _cause(variant: Variant) -> int | None:
-    """Return the step that made backward fail: the first one that made a saved tensor of the failing node stale.
+    """Return the step that made backward() fail: the first one that made a saved tensor of the failing node stale.
 
-    Return None if backward did not fail, or failed for another reason.
+    Return None if backward() did not fail, or failed for another reason.
     """
     saved: dict[str, str] = {}  # maps the id of a saved tensor to its node
     stale: dict[str, int] = {}  # maps a node to the first step that made one of its saved tensors stale

@@ -63,7 +63,7 @@ class Steps:
         active: True while steps are recorded.
         truncated: sentences that say why the recording ended before the program did, or None.
         failure: the error in the recorder that ended the recording, or None.
-        in_flight: the bytes of gradients that backward has computed and not yet passed on.
+        in_flight: the bytes of gradients that backward() has computed and not yet passed on.
         being_freed: the bytes of a storage that the engine is freeing. A step that ends now still counts them.
         on_step: called with each finished step.
         part: a description of the recorded part of the run; "" if the whole run is recorded.
