@@ -167,7 +167,7 @@ class SavedTensors:
         return preserved
 
     def overwrite_unnoticed(self, saves: list[SaveEntry]) -> None:
-        """Record that a write overwrote saved bytes without a new version, so that backward will use the new values."""
+        """Record that a write overwrote saved bytes without a new version, so backward() will use the new values."""
         ids = [save.id for save in saves if not save.taken]
         for save in saves:
             save.taken = True

@@ -84,7 +84,7 @@ class UnannouncedWrites:
     def unversioned(
         self, op: str, entry: TensorEntry | None, storage: StorageEntry, cover: Cover
     ) -> changes.Unversioned:
-        """Return the change for an unversioned write. Backward will read the new values, unless it checks them."""
+        """Return the change for an unversioned write: backward() will read the new values unless it checks them."""
         readable = [
             save for save in storage.saves if save.storage is storage and not save.stale and self._may_be_read(save)
         ]
@@ -95,11 +95,11 @@ class UnannouncedWrites:
         return changes.Unversioned(op, entry, storage, cover, used, checked)
 
     def _may_be_read(self, save: SaveEntry) -> bool:
-        """True if backward may still read a saved tensor. The engine knows this even if a release emitted no event."""
+        """True if backward() may still read a saved tensor. The engine knows this even if a release emitted no event."""
         node = save.node.ref() if save.node.ref is not None else None
         return not save.released and node is not None and not self._engine.is_released(node)
 
     def _is_checked(self, save: SaveEntry) -> bool:
-        """True if backward will compare a saved tensor with a copy, and therefore notice the write."""
+        """True if backward() will compare a saved tensor with a copy, and therefore notice the write."""
         node = save.node.ref() if save.node.ref is not None else None
         return node is not None and self._engine.is_checked(node, save.position)
