@@ -37,7 +37,7 @@ def added_bytes(action: Callable[[], object]) -> int:
 
 
 def squares(x: mt.Tensor) -> mt.Tensor:
-    """Return the square of ``x``, which saves ``x``. The gradient is twice the saved values."""
+    """Return the square of ``x``; the operation saves ``x``. The gradient is twice the saved values."""
     return x * x
 
 

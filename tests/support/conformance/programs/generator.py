@@ -220,8 +220,8 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
         """Return the text of a tensor that an in-place operation may overwrite, or None if there is none."""
 
         def allowed(t: CellTensor) -> bool:
-            # The record of a leaf's own gradient refers to the leaf, and the leaf to its gradient, which makes a
-            # reference cycle.
+            # A recorded write to a leaf's gradient could make a reference cycle: the leaf refers to its gradient, and
+            # the record of the gradient could refer to the leaf.
             cycle = t.storage.is_gradient and self.world.grad_enabled
             return condition(t) and not self.world.unwritable(t) and not t.folded and not cycle
 

@@ -151,7 +151,7 @@ class CellTensor(Views, Elements):
         return is_leaf and self.grad is not None and self.grad.storage.version != self.grad.emptied_at
 
     def has_gradient_of_its_shape(self) -> bool:
-        """True if the gradient has the tensor's shape, apart from leading dimensions of length 1 of the gradient."""
+        """True if the gradient has the tensor's shape, perhaps after leading dimensions of length 1."""
         have, own = self.grad.cells.shape, self.cells.shape
         more = len(have) - len(own)
         return more >= 0 and have == (1,) * more + own

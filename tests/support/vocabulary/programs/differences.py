@@ -29,14 +29,14 @@ def named_here(vocabulary: str, program: str, answer: Answer) -> Answer:
 
 
 def without_the_flag_of_gradients(vocabulary: str, program: str, answer: Answer) -> Answer:
-    """Return the answer of a program about gradients, without the printed `requires_grad` of the gradients."""
+    """Return the answer of a program about gradients, without the printed `stop_gradient` of tensors."""
     if vocabulary != "paddle" or not re.search(r"grad\b|hook|backward", program):
         return answer
     return {**answer, "out": re.sub(r"stop_gradient=(True|False)", "stop_gradient=...", answer.get("out", ""))}
 
 
 def without_additions_to_errors(vocabulary: str, program: str, answer: Answer) -> Answer:
-    """Return the answer without printed lines that end with a full stop, which minitensor adds to errors."""
+    """Return the answer without printed lines that end with a full stop. minitensor adds such lines to errors."""
     if "print(error)" not in program:
         return answer
     return {**answer, "out": "\n".join(line for line in answer.get("out", "").splitlines() if not line.endswith("."))}
