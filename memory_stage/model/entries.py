@@ -186,8 +186,8 @@ class SaveEntry:
     state: StateEntry | None = None  # the memory state with the saved values
     of: TensorEntry | None = None  # a tensor on the same storage, if no state is known
     position: int = 0  # the position in the node's list of saved tensors
-    #: Empty while backward() can use the saved tensor. "lost" after a write has overwritten some of its bytes; "moved" if
-    #: only the version of its storage has changed. Backward raises an error for both.
+    #: Empty while backward() can use the saved tensor; "lost" after a write has overwritten some of its bytes; "moved"
+    #: if only the version of its storage has changed. For "lost" and "moved", backward() raises an error.
     stale: str = ""
     taken: bool = False  # True if a write has overwritten its bytes and backward() will not notice
     # storages with copies of its bytes; each copy was made before a write

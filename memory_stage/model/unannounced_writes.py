@@ -95,7 +95,7 @@ class UnannouncedWrites:
         return changes.Unversioned(op, entry, storage, cover, used, checked)
 
     def _may_be_read(self, save: SaveEntry) -> bool:
-        """True if backward() may still read a saved tensor. The engine knows this even if a release emitted no event."""
+        """True if backward() may still read a saved tensor. The engine knows that even if a release had no event."""
         node = save.node.ref() if save.node.ref is not None else None
         return not save.released and node is not None and not self._engine.is_released(node)
 
