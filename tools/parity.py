@@ -109,7 +109,7 @@ def untranslated(english: str, other: str) -> Iterator[str]:
     words, own = _words(english), _words(other)
     if missing := sorted(set(NUMBER.findall(words)) - set(DIGITS.findall(own))):
         yield f"lacks the numbers {', '.join(missing)}"
-    for passage in _quoted_passages(english) & _quoted_passages(other):  # a message is not translated, for example
+    for passage in _quoted_passages(english) & _quoted_passages(other):  # such as messages, which are not translated
         own = own.replace(passage, " ")
     if left := SENTENCE.search(own):
         yield f"has English left: {left.group()!r}"

@@ -81,7 +81,7 @@ def _entry(name: str, value: Any, shadowed: set[str]) -> list[str]:
 
 
 def _class(name: str, value: type) -> list[str]:
-    """Return an import of a class that a source file defines, or the declaration of one that is generated."""
+    """Return an import of a class that a source file defines, or the declaration of a generated class."""
     source = sys.modules.get(value.__module__)
     file = getattr(source, "__file__", None) or ""
     if value.__module__ == "builtins":
@@ -170,8 +170,8 @@ def _default(value: Any) -> Any:
 def _annotation(written: Any, shadowed: set[str], *, given: bool = False) -> Any:
     """Return an annotation for a stub, or Any if it uses an unknown name.
 
-    If ``given``, the annotation belongs to an argument. ``Tensor`` then becomes ``_Tensor``, the class in its own
-    module, because an argument may be a tensor that a function of the engine has returned, which has that class.
+    If ``given``, the annotation belongs to an argument. ``Tensor`` then becomes ``_Tensor``, the class that the engine
+    defines, so that the argument may also be a tensor that a function of the engine has returned.
     """
     if written is inspect.Parameter.empty:
         return _Source("Any")
