@@ -56,7 +56,7 @@ def opens_with_a_prediction(chapter):
 @rule
 def asks_three_questions(chapter):
     if (count := len(chapter.cells_with("predict("))) < 3:
-        return f"{count} predictions, at least 3 are due"
+        return f"{count} predictions, at least 3 are needed"
 
 
 @rule
@@ -85,7 +85,7 @@ def hides_a_solution_that_is_run(chapter):
 def says_what_to_remember_in_three_to_five_lines(chapter):
     lines = re.findall(r"^(?:[-*]|\d+\.) ", chapter.section("What to remember"), re.MULTILINE)
     if not 3 <= len(lines) <= 5:
-        return f"'What to remember' has {len(lines)} lines, 3 to 5 are due"
+        return f"'What to remember' has {len(lines)} lines, 3 to 5 are needed"
 
 
 @rule

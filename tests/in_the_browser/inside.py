@@ -1,4 +1,4 @@
-"""Functions that run in the browser: files of tests, and random programs. Arguments and results are JSON."""
+"""Functions that run files of tests and random programs in the browser. Arguments and results are JSON."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ STILLS = re.compile('<noscript class="step-still">.*?</noscript>', re.DOTALL)
 FIGURES = re.compile("<memory-figure.*?</memory-figure>", re.DOTALL)
 MOST_FIGURES = 0.08  # the share of a page's compressed bytes that its figures may have
 MOST_STILLS = 0.15  # the bytes of the pictures beside paragraphs, as a share of all other bytes of the page
-ALONE = "memory-stage:not(.beside memory-stage)"  # stages whose paragraphs name no step, in one column
+ALONE = "memory-stage:not(.beside memory-stage)"  # stages in one column: no paragraph names their steps
 UNACCOMPANIED = "memory-stage:not(.beside:not(.tall) memory-stage)"  # all stages that have no text beside them
 STAGE_HEIGHT = 840  # the largest height of a stage with all folds closed, in a window of 900 pixels
 MOST_EMPTY = 0.1  # the share of a picture's height that may be empty before a reader steps the stage

@@ -1,5 +1,6 @@
-"""Test that a class with PyTorch's names computes its answers and stages again, on a chapter with a question and two
-stages.
+"""Test that answers are computed and stages recorded again for a class with PyTorch's names.
+
+The tests use a chapter with a question and two stages.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ PAIRS = [["mt.zeros(", "torch.zeros("], ["mt.ones(", "torch.ones("], ["scale_", 
 
 @pytest.fixture
 def make(tmp_path):
-    """Return a function that makes the class from a chapter and pairs."""
+    """Return a function that makes the class from a chapter and pairs of names."""
 
     def of(chapter=CHAPTER, replace=PAIRS, own=(), show=SHOW):
         for folder in ("book", "chapters"):

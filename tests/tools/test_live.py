@@ -38,7 +38,7 @@ def without_cache_and_settings(tmp_path, monkeypatch):
 
 @pytest.fixture
 def replaced_npm(monkeypatch):
-    """Let npm's installation only write files with the names that `tools/live.py` reads."""
+    """Replace npm's installation by a function that writes only the files that `tools/live.py` reads."""
 
     def install(folder: Path) -> None:
         for name in ["pyodide", *live._bundled_packages()]:

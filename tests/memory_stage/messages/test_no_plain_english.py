@@ -94,7 +94,7 @@ _NOT_SHOWN = {
         "with torch.no_grad():",
         "you can only change requires_grad flags of leaf variables",
     },
-    # words for tools, which a report in JSON contains
+    # words in a report in JSON, which tools read
     "explanation/entry_phrases.py": {"an optimizer"},
     "explanation/minitensor/alternatives.py": {"an optimizer"},
     "explanation/step_reporter.py": {"by versions"},

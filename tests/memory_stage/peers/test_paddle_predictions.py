@@ -1,4 +1,4 @@
-"""Compare the stale tensors that the learned table predicts with the errors of backward, on random programs."""
+"""Compare the stale tensors that the recorder predicts with the errors of backward(), on random programs."""
 
 from __future__ import annotations
 

@@ -424,7 +424,7 @@ def test_backward_raises_exactly_if_it_reaches_a_tensor_that_the_trace_marks_as_
         except RuntimeError as error:
             refused = "tensor_version" in str(error) or "version of their storage" in str(error)
             if not refused:
-                continue  # an earlier backward has released the saved tensors, so no version is checked
+                continue  # an earlier pass has released the saved tensors, so no version is checked
         except (TypeError, ValueError):
             continue  # a custom layer returned a gradient of the wrong kind
         assert history.reaches_stale(name) == refused, f"{name} of\n{source}"

@@ -1,4 +1,4 @@
-"""Test the logs of a watched program (lines, nodes and writes) without any framework."""
+"""Test the logs of a watched program (lines, nodes and writes). No test needs a framework."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare the stale tensors that the learned table predicts with Paddle's backward, on random programs.
+"""Compare the stale tensors that the recorder predicts with the errors of Paddle's backward, on random programs.
 
     python -m tests.support.peers.paddle_predicting 500 [from]      in an environment with paddle
 
@@ -60,8 +60,8 @@ def judge(names: dict[str, Any], found: list[Any]) -> None:
 
 
 def judged(seed: int) -> Any:
-    """Return for each root of a program its name, the stale versions below it, and the versions in the error (None
-    without an error). If the program fails, return the text that ``in_a_child`` returns.
+    """Return for each tensor from which backward runs its name, the versions of the stale tensors below it, and the
+    versions in the error (None without an error). If the program fails, return the text that ``in_a_child`` returns.
     """
 
     def run() -> list[Any]:

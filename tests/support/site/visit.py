@@ -35,7 +35,7 @@ class Visit:
     address: str
     whole: bool = True  # start every stage of the page, as scrolling through the page does
     foreign: list[str] = field(default_factory=list)  # requests to any other host: all of them blocked
-    failed: list[str] = field(default_factory=list)  # answers that are errors
+    failed: list[str] = field(default_factory=list)  # responses with an error status
     complaints: list[str] = field(default_factory=list)  # console errors and uncaught exceptions
     finished: list[Request] = field(default_factory=list)
     opening: list[Request] = field(default_factory=list)  # the requests in `finished` that opened the page

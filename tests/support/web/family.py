@@ -62,7 +62,7 @@ def pieces_log() -> MemoryLog:
 
 
 def layers(relu):
-    """Return a program for the explorer of sizes: four additions and activations, and their backward."""
+    """Return a program for the explorer of sizes: four additions and activations, and the backward pass."""
 
     def program(batch, size):
         x = mt.zeros([batch, 16, size, size])
