@@ -37,6 +37,7 @@ ALSO_IN_CUDA = {"GradScaler", "autocast"}
 REPEATED_CLASSES = {"Library", "Meter"}
 
 #: Names that several files have because they are about the same subject, each with the difference between the files.
+#: "Rows" are those of the engine's table of operations.
 SAME_THING = {
     "monkeypatches.py": "of each framework that the stage follows",
     "__init__.py": "a package",

@@ -16,7 +16,7 @@ from tests.support.waiting import drawn
 from tools import pdf
 
 NAMES = ["index", "chapters/08_leaves"]
-LEAST_FULL = 0.5  # the share of a sheet above its lowest line, if the page continues on another sheet
+LEAST_FULL = 0.5  # the least share of a sheet above its lowest line, if the page continues on another sheet
 FOOT = 60  # points from the lower edge, where the page number is
 STAGE_DATA = r'<memory-stage[^>]*>.*?<script type="application/json">(.*?)</script>'
 
