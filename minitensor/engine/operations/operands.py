@@ -162,7 +162,7 @@ def storable_number(op: str, value: Any, dtype: np.dtype) -> Any:
 
 
 def converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return a copy of ``array`` in another dtype. In 16 bits, numbers that are too large become inf without warning."""
+    """Return a copy of ``array`` in another dtype. In 16 bits, numbers beyond the range become inf without warning."""
     if dtype not in HALVES:
         return array.astype(dtype)
     with np.errstate(over="ignore"):
