@@ -48,8 +48,8 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(text, category, stacklevel=level + 1)
 
 
-#: Maps "'Tensor' object" to the names that the class hides, and to PyTorch's names for some of them.
-#: ``hide_paddle_names`` fills this dict.
+#: Maps an owner of names, such as "'Tensor' object", to the names that it hides, and to PyTorch's names for some of
+#: them. ``hide_paddle_names`` fills this dict.
 NOT_HERE: dict[str, tuple[frozenset[str], dict[str, str]]] = {}
 
 

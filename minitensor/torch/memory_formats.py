@@ -116,7 +116,7 @@ def with_memory_format(function: Callable[..., Tensor]) -> Callable[..., Tensor]
     def called(*given: Any, memory_format: Any = contiguous_format, **named: Any) -> Tensor:
         if memory_format is preserve_format:
             raise RuntimeError("unsupported memory format Preserve")
-        order_of(function.__name__, memory_format, 4)  # raises TypeError for other values, before a tensor is created
+        order_of(function.__name__, memory_format, 4)  # check the argument before a tensor is created
         made = function(*given, **named)
         order = order_of(function.__name__, memory_format, made._array.ndim)
         return laid_out(made, order) if order == _NHWC else made

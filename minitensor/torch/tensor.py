@@ -238,7 +238,7 @@ class Tensor(BaseTensor):
         self.grad = None
 
     def retain_grad(self) -> None:
-        """Let backward store the gradient of this non-leaf in ``grad``.
+        """Let ``backward()`` store the gradient of this non-leaf in ``grad``.
 
         Raises:
             RuntimeError: if the tensor does not require grad.
