@@ -11,7 +11,7 @@ from tests.support.engine.memory import allocated, peak, reset_peak
 
 
 @pytest.mark.parametrize("turn", [False, True])
-def test_a_backward_that_fails_leaves_no_gradient_at_any_leaf(turn: bool):
+def test_a_backward_that_fails_stores_no_gradient_in_any_leaf(turn: bool):
     v, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
     middle = w * 1.0
     stale = middle * middle

@@ -256,7 +256,7 @@ class Noting(Subscription):
 
 
 def program_with_events_of_every_kind() -> None:
-    """Create, view, borrow, write and index tensors, which emits events of every kind."""
+    """Emit events of every kind: create, view, borrow, write and index tensors."""
     x = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     mt.nn.functional.cross_entropy(x.reshape([1, 2]), mt.to_tensor([1])).backward()
     with mt.set_inplace_policy("copy_on_write"):

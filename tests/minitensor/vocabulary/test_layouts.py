@@ -141,7 +141,7 @@ def test_a_write_changes_the_reshaped_result_in_paddles_vocabulary():
     assert flat.tolist() == [0.0] * 4
 
 
-def test_a_write_leaves_the_reshaped_result_in_pytorchs_vocabulary():
+def test_a_write_does_not_change_the_reshaped_result_in_pytorchs_vocabulary():
     w = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     y = torch.relu(w.T)
     flat = y.reshape(-1)

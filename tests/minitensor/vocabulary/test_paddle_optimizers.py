@@ -195,7 +195,7 @@ def test_a_step_writes_nothing_if_the_elements_of_one_parameter_share_memory():
 
 
 def test_an_interrupted_step_counts_as_a_write(monkeypatch):
-    """It is unknown which elements were written, so backward refuses tensors that were saved before."""
+    """It is unknown which elements were written, so backward refuses tensors that were saved before the step."""
     w = leaf([1.0, -2.0])
     optimizer = paddle.optimizer.SGD(0.1, [w])
     w.grad = paddle.ones([2])

@@ -106,7 +106,7 @@ def test_rmsprop_follows_its_formula():
         np.testing.assert_allclose(w.numpy(), x, rtol=1e-12)
 
 
-def test_backward_raises_after_a_step_since_forward():
+def test_backward_raises_after_a_step_between_forward_and_backward():
     w = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
     rms = optimizer.RMSProp(0.1, parameters=[w])
     (w * w).sum().backward()

@@ -1,4 +1,4 @@
-"""Test for every optimizer that backward raises an error if a step has changed the weights since forward.
+"""Test for every optimizer that backward raises an error if a step has changed the weights after forward.
 
 PyTorch also raises an error. Paddle silently uses the new weights to compute the gradients (`optimizer_step_between` in
 facts/programs.json).
@@ -56,7 +56,7 @@ def network(library):
 
 
 @pytest.mark.parametrize(("library", "make"), CASES, ids=IDS)
-def test_backward_raises_after_a_step_since_forward(library, make, device):
+def test_backward_raises_after_a_step_between_forward_and_backward(library, make, device):
     weights, loss, expected_gradients = network(library)
     optimizer = make(weights)
     before = loss()

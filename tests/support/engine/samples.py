@@ -76,7 +76,7 @@ class Sample:
         return f"{self.name}-{shapes}{'-' if arguments else ''}{arguments}"
 
 
-#: The samples of the files that have been imported so far. Use SAMPLES, which first imports all of them.
+#: The samples of the files that have been imported so far. Use SAMPLES, which first imports all files with samples.
 _added: list[Sample] = []
 
 

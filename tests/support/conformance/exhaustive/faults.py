@@ -22,7 +22,7 @@ class ViewsShareNoHistory(World):
 
 
 class DetachKeepsTheGroup(World):
-    """Gradients flow through a detached alias, which they must not."""
+    """Gradients flow through a detached alias, although they must not."""
 
     plan, noticed_by = "2.6", "stop_gradient"
 

@@ -72,7 +72,7 @@ class Storage:
         self.savers: WeakSet[Saved] | None = None  # created on first use, because most storages never need one
 
     def needed(self, cells: np.ndarray) -> int:
-        """Return how many of ``cells`` belong to a valid saved tensor and were not overwritten since it was saved."""
+        """Return how many of ``cells`` belong to a valid saved tensor and were not overwritten after it was saved."""
         written = set(cells.ravel().tolist())
         wanted = (saved.untouched() for saved in self.savers or () if not saved.harm)
         return len(written & set().union(*wanted))
@@ -89,7 +89,7 @@ class Saved:
         tensor.storage.savers.add(self)
 
     def untouched(self) -> set[int]:
-        """Return the cells that were not overwritten since the tensor was saved."""
+        """Return the cells that were not overwritten after the tensor was saved."""
         return set(self.cells.ravel().tolist()) - self.taken(self.version + 1, len(self.writes))
 
     @property

@@ -123,7 +123,7 @@ class Saved(NamedTuple):
         return STALE_BYTES if overwritten else STALE_VERSION
 
     def is_overwritten(self) -> bool:
-        """True if one of the cells was written since it was saved, even if its value was preserved."""
+        """True if one of the cells was written after it was saved, even if its value was preserved."""
         return bool((self.storage.written[self.cells] > self.version).any())
 
 

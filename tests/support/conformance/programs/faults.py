@@ -30,7 +30,7 @@ class ViewsShareNoHistory(World):
 
 
 class DetachKeepsTheGroup(World):
-    """Gradients flow through a detached alias, which they must not."""
+    """Gradients flow through a detached alias, although they must not."""
 
     noticed_by = "stop_gradient"
 
@@ -39,7 +39,7 @@ class DetachKeepsTheGroup(World):
 
 
 class NoGradViewsPassGradients(World):
-    """Gradients flow through a view that was taken under no_grad, which they must not."""
+    """Gradients flow through a view that was taken under no_grad, although they must not."""
 
     noticed_by = "stop_gradient"
 

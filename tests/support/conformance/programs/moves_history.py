@@ -45,7 +45,7 @@ class Histories:
         return f"{name} = {x}.detach()"
 
     def cut(self) -> str | None:
-        """Detach a result in place, by stop_gradient = True or detach_, which removes it from its group."""
+        """Detach a result in place, by stop_gradient = True or detach_. It then no longer belongs to its group."""
 
         def allowed(t: CellTensor) -> bool:
             return t.group.wants and t.group.leaf is None and t not in self.world.retained
@@ -114,7 +114,7 @@ class Histories:
         return text
 
     def partial(self) -> str | None:
-        """Call mt.grad, which returns gradients and leaves the ``.grad`` of leaves unchanged."""
+        """Call mt.grad, which returns gradients and does not change the ``.grad`` of leaves."""
         y = self.pick(self.floats(lambda t: t.group.wants))
         if y is None:
             return None

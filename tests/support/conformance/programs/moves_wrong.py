@@ -55,7 +55,7 @@ class Mistakes:
         return x + self.rng.choice(calls)
 
     def wrong_overlap(self) -> str | None:
-        """Create a tensor whose elements share memory, which is allowed, or write through one, which is refused."""
+        """Create a tensor whose elements share memory (allowed), or write through such a tensor (refused)."""
         x = self.pick(self.floats(lambda t: overlaps_itself(t.cells)))
         if x is None or self.rng.random() < 0.5:
             x = self.pick(self.floats(lambda t: t.cells.size == t.storage.values.size > 2))
