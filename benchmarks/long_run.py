@@ -66,7 +66,7 @@ def resident() -> int:
 
 
 def measure(iterations: int, is_watched: bool) -> dict[str, Any]:
-    """Train in this process. Return its resident bytes at each tenth of the iterations, its processor seconds, the
+    """Train in this process. Return the resident bytes at each tenth of the iterations, the processor seconds, the
     number of faults that `explain` found, and the version of PyTorch.
     """
     import torch

@@ -49,7 +49,7 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
     checks.choice("all_reduce", "op", op, _OPERATIONS)
     link = _check_ranks("all_reduce", [tensor])
     if op == ReduceOp.AVG and tensor._array.dtype not in FLOATS:
-        raise TypeError(f"all_reduce: the average of {tensor.dtype.name} numbers is not of that dtype; use op 'sum'")
+        raise TypeError(f"all_reduce: the average of {tensor.dtype.name} numbers has another dtype; use op 'sum'")
     _reduce(link, tensor, op, "all_reduce")
     return tensor
 

@@ -19,8 +19,8 @@ def need_int(op: str, name: str, given: Any, position: int | None = 1) -> int:
         position: the position of the argument in the call, counted from 1; None if it was passed by name.
 
     Raises:
-        TypeError: if it is not an integer.
-        RuntimeError: if it needs more than 64 bits.
+        TypeError: if ``given`` is not an integer.
+        RuntimeError: if ``given`` needs more than 64 bits.
     """
     try:
         number = _index(given)
@@ -45,8 +45,8 @@ def dropout_probability(op: str, name: str, given: Any) -> Any:
     """Return ``given``, the probability with which elements are dropped.
 
     Raises:
-        TypeError: if it is not a number.
-        ValueError: if it is not from 0 to 1.
+        TypeError: if ``given`` is not a number.
+        ValueError: if ``given`` is not from 0 to 1.
     """
     p = real(f"{op}()", name, given)
     if not 0 <= p <= 1:
@@ -58,7 +58,7 @@ def need_ints(op: str, name: str, given: Any, position: int = 1) -> list[int]:
     """Return ``given`` as a list of integers.
 
     Raises:
-        TypeError: if it is not a list or tuple of integers.
+        TypeError: if ``given`` is not a list or tuple of integers.
         RuntimeError: if an integer needs more than 64 bits.
     """
     if not isinstance(given, (list, tuple)):
@@ -74,7 +74,7 @@ def need_tensor(op: str, x: Any, position: int = 1, name: str = "input") -> None
 
 
 def as_dim(dim: Any, ndim: int) -> int:
-    """Return ``dim`` as a number of at least 0: a negative ``dim`` counts backward from the number of dimensions.
+    """Return ``dim`` as a number of at least 0: a negative ``dim`` counts from the end.
 
     Raises:
         IndexError: if there is no such dimension.

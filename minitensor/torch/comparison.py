@@ -97,7 +97,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 
     Raises:
         RuntimeError: if an argument is a bool or a tensor of bools.
-        TypeError: if neither is a tensor, or if one is neither a tensor nor a number.
+        TypeError: if neither argument is a tensor, or if one is neither a tensor nor a number.
     """
     checks.flag("isin()", "assume_unique", assume_unique)
     invert = checks.flag("isin()", "invert", invert)

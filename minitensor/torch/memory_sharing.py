@@ -162,7 +162,7 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
     array = numpy(self)
     if dtype is not None and dtype != array.dtype:
         if copy is False:
-            raise ValueError(f"a {SCALAR_NAMES[array.dtype]} tensor becomes an array of {dtype} by a copy only")
+            raise ValueError(f"only a copy of a {SCALAR_NAMES[array.dtype]} tensor can be an array of {dtype}")
         return array.astype(dtype)
     return array.copy() if copy else array
 

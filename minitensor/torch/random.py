@@ -172,7 +172,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     parameters = [x._array for x in (mean, std) if isinstance(x, BaseTensor)]
     if not parameters:
         if size is None:
-            raise TypeError("normal() takes a size where mean and std are numbers")
+            raise TypeError("normal() needs a size if mean and std are numbers")
         mean, std = checks.real("normal()", "mean", mean), checks.real("normal()", "std", std)
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")

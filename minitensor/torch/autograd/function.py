@@ -54,7 +54,7 @@ class FunctionCtx(PyLayerContext):
                 view = "" if type(x._node) is Leaf else "view of a "
                 raise RuntimeError(
                     f"a {view}leaf Variable that requires grad is being used in an in-place operation.\n"
-                    f"{call.name} announced to write input {k}"
+                    f"{call.name} announced a write to input {k}"
                     f"{', and has written it' if call.was_written(k) else '; nothing was written'}."
                 )
             call.mark_dirty(x)
