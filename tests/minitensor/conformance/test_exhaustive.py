@@ -3,7 +3,7 @@
 The error must describe the reason correctly.
 
 The package ``exhaustive`` generates and judges the programs. 10,000 of them, spread evenly over all programs of up to
-four statements, run under every policy. ``python -m tests.support.conformance.exhaustive --length 4`` runs all of them.
+four statements, run under every policy. ``python -m tests.support.conformance.exhaustive --length 4`` runs all programs.
 """
 
 from __future__ import annotations

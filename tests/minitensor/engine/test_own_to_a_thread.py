@@ -1,4 +1,4 @@
-"""Test that each thread has its own modes, that all threads share the counters and may run operations at once."""
+"""Test that threads have their own modes, share the counters, and may run operations at the same time."""
 
 from __future__ import annotations
 
