@@ -1,9 +1,9 @@
 """Rules of the formats of the question bank: the questions that Moodle imports, and the schema of QTI 2.1.
 
-Moodle has no schema for its XML; `moodle_faults` follows the rules by which its `question/format/xml/format.php` and
-the forms of its question types read a file. The schema of QTI 2.1, `imsqti_v2p1.xsd`, is not part of the book, because
-its licence asks those who add it to a product to register. `qti_faults` states its rules for the elements that the
-bank uses, and rules of the specification that no schema can express.
+Moodle has no schema for its XML; `moodle_faults` follows the rules by which Moodle's `question/format/xml/format.php`
+and the forms of its question types read a file. The schema of QTI 2.1, `imsqti_v2p1.xsd`, is not part of the book,
+because its licence asks those who add it to a product to register. `qti_faults` states the schema's rules for the
+elements that the bank uses, and rules of the specification that no schema can express.
 
 On 27 November 2026 these rules were compared, by reading, with the schema (IMS QTI 2.1, final release of 31 July
 2012, as QTIWorks distributes it): the children and attributes of `assessmentItem`, `outcomeDeclaration`,

@@ -27,7 +27,7 @@ STEPS = [
 
 
 def docker_answers():
-    """Return True if Docker is installed and its daemon, without which no image can be built, answers."""
+    """Return True if Docker is installed and its daemon, which builds the images, answers."""
     return bool(shutil.which("docker")) and subprocess.run(["docker", "info"], capture_output=True).returncode == 0
 
 
@@ -88,7 +88,7 @@ def test_the_folder_for_binder_installs_the_requirements_and_the_packages_of_thi
     start = (BINDER / "start").read_text()
     (setting,) = re.findall(r'JUPYTER_CONFIG_PATH="\$PWD/(\S+)"', start)
     assert (ROOT / setting).is_dir()
-    assert start.rstrip().endswith('exec "$@"')  # which starts Binder's server
+    assert start.rstrip().endswith('exec "$@"')  # the arguments are the command that starts Binder's server
 
 
 @pytest.mark.parametrize("name", ["postBuild", "start"])
