@@ -2,8 +2,9 @@
 
 The error must describe the reason correctly.
 
-The package ``exhaustive`` generates and judges the programs. 10,000 of them, spread evenly over all programs of up to
-four statements, run under every policy. ``python -m tests.support.conformance.exhaustive --length 4`` runs all programs.
+The package ``exhaustive`` generates and judges the programs. 10,000 programs, spread evenly over all programs of up
+to four statements, run under every policy. All of these programs run with
+``python -m tests.support.conformance.exhaustive --length 4``.
 """
 
 from __future__ import annotations
