@@ -2,9 +2,9 @@
 
 The error must describe the reason correctly.
 
-The package ``exhaustive`` generates and judges the programs. 10,000 programs, spread evenly over all programs of up
-to four statements, run under every policy. All of these programs run with
-``python -m tests.support.conformance.exhaustive --length 4``.
+The package ``exhaustive`` generates and judges the programs. These tests run 10,000 programs under every policy, spread
+evenly over all programs of up to four statements.
+``python -m tests.support.conformance.exhaustive --length 4`` runs every program of up to four statements.
 """
 
 from __future__ import annotations
