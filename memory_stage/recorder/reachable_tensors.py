@@ -57,7 +57,7 @@ class _Search:
     name_of: NameOf
 
     def below(self, path: str, value: Any, depth: int, above: tuple[int, ...]) -> Iterator[Found]:
-        """Yield the tensors that can be reached from ``value``, ``depth`` levels down.
+        """Yield the tensors that can be reached from ``value``, at most ``depth`` levels down.
 
         Layers do not count as levels. ``above`` has the ids of the objects on the path to ``value``.
         """
@@ -104,7 +104,7 @@ class _Search:
 
 
 def _fields(path: str, value: tuple[Any, ...]) -> Iterator[Found]:
-    """Yield the items of a named tuple as attributes. Tuples that C code defines list no fields, so they have indices.
+    """Yield the items of a named tuple as attributes. A tuple type of C code has no ``_fields``: its items get indices.
 
     Methods of the class are not called, because they may be those of the program.
     """

@@ -47,7 +47,7 @@ class SharedView:
         operation: the function that made the view.
         line: the index of the line that called the function.
         time: the number of writes before the call.
-        base, view: the states of the argument and of the result at that time.
+        base, view: the states of the argument and of the result at the time of the call.
         written: the index of the first line that wrote through the view; 0 if no line has.
     """
 
