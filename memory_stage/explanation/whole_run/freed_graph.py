@@ -378,7 +378,7 @@ def _reader_in_loop(text: ProgramText, made: ast.Assign, asking: ast.stmt) -> as
 
 
 def _one_pass(text: ProgramText, freed: ProgramLine, asking: ast.stmt) -> tuple[Fix, ...] | None:
-    """Return the fix that adds two losses; None unless one block differentiates both without a step in between."""
+    """Return the fix that adds two losses; None unless one block differentiates both and only computes in between."""
     first = text.statement_at(freed.number) if freed.file == text.file else None
     block = text.block_of(asking)
     if first is None or first not in block or block.index(asking) < block.index(first):
@@ -386,7 +386,8 @@ def _one_pass(text: ProgramText, freed: ProgramLine, asking: ast.stmt) -> tuple[
     between = block[block.index(first) + 1 : block.index(asking)]
     one, other = differentiated(first), differentiated(asking)
     is_plain = all(text.is_alone(each) for each in (first, asking)) and one and other and one != other
-    if not is_plain or any(re.search(r"\.(step|zero_grad)\(", ast.unparse(each)) for each in between):
+    is_plain = is_plain and all(isinstance(each, ast.Assign) for each in between)
+    if not is_plain or any(re.search("grad|step|inputs", ast.unparse(each)) for each in (first, *between, asking)):
         return None
     sentence = message(
         "Add the losses and differentiate once: the gradients are the same sums, and the graph is freed afterwards."

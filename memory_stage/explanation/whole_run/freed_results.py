@@ -148,7 +148,7 @@ class FreedResults:
     def is_only_way(self, x: Any) -> bool:
         """Return True if the training of a parameter would end if ``x`` were detached.
 
-        If there is an optimizer, only its parameters are trained; others may change because they are averages.
+        If there is an optimizer, only its parameters are trained; others may be averages.
         """
         owned, leaves = self._owned(), self.leaves_behind(x)
         trained = leaves & owned if owned else {leaf for leaf in leaves if self.written_in(leaf)}
@@ -214,12 +214,12 @@ class OutsideLoop:
     def fixes(self) -> tuple[Fix, ...]:
         """Return the advice to compute the result in each iteration, with an edit if that is certainly right.
 
-        If the loop computes the result again, the first result is meant as a constant; perhaps also if the loop
-        averages the parameters or reads them again.
+        If the loop computes the result again, the first is a constant; perhaps also if it averages the parameters.
         """
         if self.is_constant():
             text, made = self._text, self._made
-            edits = text.wrapped(made.value, "{}.detach()") if made is not None and self._name.isidentifier() else ()
+            is_plain = self._name.isidentifier() and self._freed.are_all(self._x)
+            edits = text.wrapped(made.value, "{}.detach()") if made is not None and is_plain else ()
             return (Fix(advise_constant(self._name), text.file, edits),)
         sentence = message(
             "Compute `{name}` again in each iteration of the loop in line {line}: its forward pass is outside the "
@@ -233,7 +233,7 @@ class OutsideLoop:
 
     def is_constant(self) -> bool:
         """Return True if no optimizer has a parameter behind the result, or if the loop computes it again."""
-        is_read = any(each.has(r"\.grad\b") for each in self._texts)  # a step may be written without an optimizer
+        is_read = any(each.has(r"\bgrad\b") for each in self._texts)  # a step may be written without an optimizer
         if self._freed.is_repeated and not is_read and self._freed.is_fixed(self._x):
             return True
         inside = {ast.unparse(each) for each in self._layer_calls(ast.walk(self._loop))}
@@ -244,7 +244,8 @@ class OutsideLoop:
         ):
             return False
         freed, x = self._freed, self._x
-        return not freed.is_only_way(x) and freed.shape_of(x) in freed.shapes_of_others(x)
+        is_random = any(each.has(r"dropout\(") for each in self._texts)
+        return not is_random and not freed.is_only_way(x) and freed.shape_of(x) in freed.shapes_of_others(x)
 
     def _layer_calls(self, nodes: Iterable[ast.AST]) -> list[ast.Call]:
         """Return the calls of layers whose results are not random."""
@@ -416,8 +417,8 @@ def _value(node: Any, frame: FrameType) -> Any:
 def fix_shared_batch(freed: FreedResults, freed_in: ProgramLine) -> Fix | None:
     """Return the fix that detaches the batch of a generator in the loss of its discriminator; or None.
 
-    The lines have to show that the first pass is not meant for the generator: only an optimizer of other parameters
-    follows it, and the gradients of the generator are set to zero before the second pass.
+    The first pass must not be meant for the generator: only an optimizer of other parameters follows it, and the
+    gradients of the generator are set to zero before the second pass.
 
     Args:
         freed_in: the line of the first pass.
@@ -449,7 +450,7 @@ def fix_shared_batch(freed: FreedResults, freed_in: ProgramLine) -> Fix | None:
     given = [each for part in parts for call in ast.walk(part) if isinstance(call, ast.Call) for each in call.args]
     reads = _uses((node for part in parts for node in ast.walk(part)), name)
     is_plain = all(isinstance(each, (ast.Assign, ast.AugAssign, ast.Expr)) for each in parts)
-    if re.search(rf"\.grad\b|grad_norm|\b{name}\.", sources) or not is_plain or not reads:
+    if re.search(rf"\.grad\b|grad_norm|\b{name}\.", sources) or text.calls("grad") or not is_plain or not reads:
         return None
     if len({each.lineno for each in reads}) != len(reads) or any(each not in given for each in reads):
         return None

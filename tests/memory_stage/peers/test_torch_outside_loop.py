@@ -5,6 +5,8 @@ Each edit has to give the program the parameters of the correct training. Where 
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -207,6 +209,57 @@ def test_a_result_that_each_iteration_computes_again_is_detached_although_the_st
     assert fix.apply(faulty) == correct
 
 
+def test_one_of_two_constants_has_no_edit_because_the_pass_still_needs_the_graph_of_the_other(tmp_path):
+    lines = CONSTANT.replace("net(x).detach()", "net(x)\nold = head(x[:, :1])").replace("* y)", "* (y - old))")
+    (fault,) = explained(written(tmp_path, programs(lines, "")[0].replace("nn.Dropout(0.2)", "nn.Tanh()")))[0].faults
+    (fix,) = fault.fixes
+    assert "Detach `out`" in fix.sentence and not fix.edits
+
+
+TWO = (
+    "for i in range(3):\n    opt.zero_grad()\n    out = net(x)\n    a, b = crit(out, y), out.abs().mean()\n"
+    "    a.backward()\n    b.backward()\n    opt.step()\n"
+)
+#: Programs in which an edit would change the gradients, or would raise another error.
+WRONG_EDITS = {
+    "gradients that are clipped between two passes": TWO.replace(
+        "    b.", "    nn.utils.clip_grad_norm_(net.parameters(), 0.1)\n    b."
+    ),
+    "gradients that the program's function reads": "def show():\n    print(net[0].weight.grad.norm())\n"
+    + TWO.replace("    b.", "    show()\n    b."),
+    "a pass for some parameters": TWO.replace("b.backward()", "b.backward(inputs=[net[0].weight])"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_EDITS)
+def test_there_is_no_edit_that_would_change_the_gradients(name, tmp_path):
+    (fault,) = explained(written(tmp_path, programs(WRONG_EDITS[name], "")[0]))[0].faults
+    assert not any(fix.edits for fix in fault.fixes), fault.fixes
+
+
+GRAD = "from torch.autograd import grad\nz = torch.randn(1, 3, requires_grad=True)\n"
+#: The same, run by the command: inside this process, the text of this file would be searched for such calls, too.
+NOT_CONSTANT = {
+    "gradients of the input by an imported function": GRAD
+    + "enc = nn.Linear(3, 1)\nout = enc(z).tanh()\nfor i in range(3):\n    g, = grad(head(out).sum(), z)\n",
+    "a network that drops units in its forward method": "class Net(nn.Module):\n    def forward(self, x):\n"
+    "        return net[2](net[0](nn.functional.DROPOUT(x, 0.5)))\nn = Net()\nn.net = net\nout = n(x)\n"
+    "for i in range(3):\n    new = n(x)\n    loss = crit(new, y) + crit(out, y)\n    opt.zero_grad()\n"
+    "    loss.backward()\n    opt.step()\n",
+}
+
+
+@pytest.mark.parametrize("name", NOT_CONSTANT)
+def test_a_result_is_not_detached_by_an_edit_if_the_calls_show_that_it_is_no_constant(name, tmp_path):
+    source = programs(NOT_CONSTANT[name].replace("DROPOUT", "dropout"), "")[0]
+    program = written(tmp_path, source.replace("nn.Dropout(0.2)", "nn.Tanh()"))
+    report = tmp_path / "report.json"
+    command = [sys.executable, "-m", "memory_stage", "explain", "--json", str(report), str(program)]
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    (fault,) = json.loads(report.read_text())["faults"]
+    assert not any(fix["diff"] for fix in fault["fixes"]), fault
+
+
 def test_features_of_a_shared_network_are_not_detached_if_a_step_follows_all_passes(tmp_path):
     lines = "out = net(x)\nfor k in (1.0, 2.0):\n    loss = crit(head(out) * k, y)\n    loss.backward()\nopt.step()\n"
     (fault,) = explained(written(tmp_path, programs(lines, "")[0]))[0].faults
@@ -254,6 +307,18 @@ for i in range(3):
     og.step()
 print([round(p.sum().item(), 4) for p in [*G.parameters(), *D.parameters()]])
 """
+
+
+def test_the_batch_of_a_generator_is_not_detached_if_a_gradient_penalty_needs_its_history(tmp_path):
+    faulty = GAN.replace(
+        "    f_loss = bce(D(fake), zero)\n",
+        """    mid = torch.lerp(real, fake, 0.5)
+    g, = grad(D(mid).sum(), mid, create_graph=True)
+    f_loss = bce(D(fake), zero) + g.norm()
+""",
+    ).replace("from torch import nn", "from torch import nn\nfrom torch.autograd import grad")
+    (fault,) = explained(written(tmp_path, faulty))[0].faults
+    assert not any(fix.edits for fix in fault.fixes), fault.fixes
 
 
 def test_the_batch_of_a_generator_is_detached_in_the_loss_of_the_discriminator(tmp_path):
