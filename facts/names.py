@@ -34,9 +34,9 @@ QUESTIONS: Questions = {
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Return the answer, whose program lacks the first lines that all programs of the library share.
+    """Return the answer, after removing from its program the first lines, which all programs of the library share.
 
-    The program of the question "the start" consists of these lines, so it is returned whole.
+    The program of the question "the start" consists of these lines only, so it is returned whole.
     """
     answer = recording.ask(library, program, expressions)
     answer["program"] = program.removeprefix(STARTS[library]) or program

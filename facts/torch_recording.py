@@ -3,10 +3,10 @@
 python facts/torch_recording.py      in an environment that has torch; about ten minutes
 
 * `stale`: saved tensors that the recorder calls stale, compared with those for which torch's backward raises.
-* `undisturbed`: programs whose results, errors, versions or allocations change if they are recorded.
+* `undisturbed`: whether results, errors, versions and allocations of programs stay the same if they are recorded.
 * `both engines`: the same programs in torch and in minitensor.torch, and how their traces differ.
-* `overhead`: seconds that one line of a program takes with and without a recording, in PyTorch and in minitensor; the
-fastest of three runs of a chain of operations.
+* `overhead`: seconds that one line of a chain of operations takes with and without a recording, in PyTorch and in
+minitensor, in the fastest of three runs.
 """
 
 from __future__ import annotations

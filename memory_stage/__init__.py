@@ -7,8 +7,8 @@ r"""Show the memory of a program step by step, in a page, a notebook or a file.
 * :mod:`~memory_stage.model` records the storages, tensors, saved tensors and the graph of a run.
 * :mod:`~memory_stage.sentences` describes each step.
 * :mod:`~memory_stage.recorder` runs the program and writes a trace.
-* :mod:`~memory_stage.web` shows a trace. One script draws the pictures in the browser. For browsers without
-  JavaScript, the engine V8 runs the same script when the page is written.
+* :mod:`~memory_stage.web` shows a trace. One script draws the pictures in the browser. When a page is
+  written, V8 runs the same script to draw pictures for browsers without JavaScript.
 * :mod:`~memory_stage.explanation` reports each in-place operation with reasons and advice.
 * :mod:`~memory_stage.figures` draws further figures in the same style.
 * :mod:`~memory_stage.integrations` has the magic ``%%explain``, a plugin for pytest and callbacks for trainers.

@@ -191,17 +191,17 @@ class _Ends:
             queue.register(descriptor, select.EPOLLIN | select.EPOLLONESHOT)
 
     def first_of(self, ranks: list[int]) -> list[int]:
-        """Return a list with the rank of ``ranks`` that ended first. If the order is unknown, return all that ended.
+        """Return a list with the first member of ``ranks`` that ended. If the order is unknown, return all that ended.
 
-        The list is empty if none has ended. A zombie counts as ended only if the operating system reports its end: as
-        soon as one rank has ended, mpiexec may kill the others, and a killed process can become a zombie before the end
-        of the first rank is reported.
+        The list is empty if none has ended. As soon as one rank has ended, mpiexec may kill the others, and a killed
+        process can become a zombie before the end of the first rank is reported. Therefore, a zombie counts as ended
+        only if the operating system reports its end.
         """
         if self._queue is not None:
             self._order += [self._ranks[descriptor] for descriptor, _ in self._queue.poll(0)]
             return [rank for rank in self._order if rank in ranks][:1]
-        # In the first pass, rank 0 may end just after its check, and then rank 1 just before its own. That pass finds
-        # only rank 1, which ended later, and the second pass finds both.
+        # In the first pass, rank 0 may end just after its check, and then rank 1 just before the check of rank 1. This
+        # pass finds only rank 1, although rank 0 ended first. The second pass finds both.
         passes = [[rank for rank in ranks if not _alive(self._pids[rank])] for _ in range(2)]
         return passes[1] if passes[0] else []
 
@@ -214,7 +214,7 @@ class _Ends:
 
 
 def _first_lost(calls: list[Any], ends: _Ends) -> list[int]:
-    """Of the ranks without an answer, return a list with the first that ended; if none ended, all that failed."""
+    """Return a list with the rank that ended first, of those without a result; if none ended, all whose call failed."""
     answered = [each.ready() and each.successful() for each in calls]
     failed = [rank for rank, each in enumerate(calls) if each.ready() and not answered[rank]]
     return ends.first_of([rank for rank, has in enumerate(answered) if not has]) or failed

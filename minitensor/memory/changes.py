@@ -36,8 +36,8 @@ class MemoryChange(NamedTuple):
 def change_of(event: events.Event) -> MemoryChange | None:
     """Return the change of allocated bytes that ``event`` reports; None if it reports none.
 
-    On the host, the allocated bytes are those of storages and of gradients in flight, which ``backward()`` has
-    computed and not passed on yet, and which have no storage. On a GPU, the allocated bytes are those of the
+    On the host, the allocated bytes are those of storages and of gradients in flight. These gradients have no storage:
+    ``backward()`` has computed them and not passed them on yet. On a GPU, the allocated bytes are those of the
     allocator's blocks.
     """
     match event:
@@ -84,7 +84,7 @@ def bytes_written(x: Tensor, where: Any) -> int:
 
 
 class SavedReference(NamedTuple):
-    """A tensor that an operation saved for backward: its name in the rules, its array and storage, and its version."""
+    """A tensor saved for backward: its name in the rules of its operation, its array and storage, and its version."""
 
     what: str
     array: Any
@@ -93,7 +93,7 @@ class SavedReference(NamedTuple):
 
 
 def saved_by(node: Node) -> list[SavedReference]:
-    """Return the tensors, without constants, that ``node`` saved for backward; [] if ``backward()`` has freed them."""
+    """Return the tensors, but no constants, that ``node`` saved for backward; [] if ``backward()`` has freed them."""
     if node.saved is FREED or not isinstance(node.saved, tuple):
         return []
     return [
@@ -107,8 +107,9 @@ class NewNodes:
     """Find the nodes that operations record, in the sequence of events.
 
     Some operations emit the event of a new tensor before they record its node. At the next event, :meth:`late` examines
-    that tensor again. Until then, only a weak reference to the tensor is stored. Both methods return an empty list or a
-    list of one pair: the node, and the value ``where`` that :meth:`on_event` got with the tensor's event.
+    that tensor again. Until then, only a weak reference to the tensor is stored. :meth:`late` and
+    :meth:`on_event` return [], or one pair: the node, and the value ``where`` that :meth:`on_event` got with the
+    tensor's event.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Test the answers to the requests of a page, each of which runs as in a new process."""
+"""Test the answers to the requests of a page. Every request runs as if Python had just been started."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_every_request_starts_in_the_same_state():
     )
 
 
-def test_a_recording_that_is_too_large_is_refused_in_words(monkeypatch):
+def test_a_recording_that_is_too_large_is_refused_with_a_message(monkeypatch):
     monkeypatch.setattr(page_kernel, "MOST_SHOWN", 100)
     assert "too large to show" in recorded("x = mt.ones([2])")["failed"]
 

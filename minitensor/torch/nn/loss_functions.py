@@ -116,7 +116,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
 
 
 def _class_dim(input: Tensor, target: Tensor) -> int:
-    """Return the number of the dimension of ``input`` that has an element for each class.
+    """Return the index of the dimension of ``input`` that has an element for each class.
 
     Raises:
         RuntimeError, ValueError: if ``target`` is not int64, or does not have one class for each example.
@@ -290,7 +290,8 @@ def binary_cross_entropy(
 
     Raises:
         ValueError: if the shapes differ.
-        RuntimeError: if an element of ``input`` is not a probability, or both hold floats of different dtypes.
+        RuntimeError: if an element of ``input`` is not a probability, or if ``input`` and ``target`` have different
+            dtypes of floats.
         TypeError: if ``target`` does not hold floats.
     """
     need_tensor("binary_cross_entropy", input)
@@ -322,7 +323,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the mean negative log-probability of ``target``. ``sigmoid(input)`` is the probability that it is 1.
+    """Return the mean negative log-probability of ``target``, which is 1 with the probability ``sigmoid(input)``.
 
     The computation does not overflow.
 

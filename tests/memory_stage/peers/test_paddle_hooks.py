@@ -1,4 +1,4 @@
-"""Test that hooks and custom functions of a Paddle program are recorded as steps, and run as without a recorder."""
+"""Test that hooks and custom functions of a Paddle program are recorded as steps, and run unchanged."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_hook_of_a_tensor_is_a_step_with_its_result(hook, reported):
     assert any(reported in each for each in said), "\n".join(said)
 
 
-def test_a_removed_hook_is_not_a_step_and_its_handle_is_not_a_name():
+def test_a_removed_hook_is_no_step_and_the_variable_with_its_handle_is_not_shown():
     shown = recorded(HOOK.format(hook="handle = y.register_hook(lambda g: g * 2)\nhandle.remove()"))
     assert not any("hook" in each for each in sentences_of(shown))
     assert [event["name"] for event in events(shown, "name") if "handle" in event["name"]] == []
@@ -118,7 +118,7 @@ y = Cube.apply(a)
 """
 
 
-def test_a_custom_function_is_a_step_with_its_observed_saved_tensors():
+def test_a_custom_function_is_a_step_that_lists_the_tensors_it_was_seen_to_save():
     shown = recorded(CUBE + "y.sum().backward()\n")
     said = sentences_of(shown)
     assert any("recorded as the output of `Cube`. `Cube` saves `a@0`" in each for each in said)
@@ -134,7 +134,7 @@ def test_the_backward_of_a_custom_function_is_a_step_with_its_gradients():
     assert begins < ends and "it sends [3, 12] to `a@0`" in said[ends]
 
 
-def test_a_write_to_a_tensor_that_a_custom_function_of_paddle_saved_is_reported_as_silent():
+def test_the_report_says_that_paddle_does_not_notice_a_write_to_a_tensor_saved_by_a_custom_function():
     source = CUBE + "a.scale_(10.0)\ny.sum().backward()\n"
     said = sentences_of(recorded(source))
     (write,) = [each for each in said if each.startswith("`scale_` writes")]

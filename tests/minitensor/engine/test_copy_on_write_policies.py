@@ -56,7 +56,7 @@ def test_the_error_after_a_write_beside_saved_cells_says_that_no_saved_bytes_wer
     assert 'set_inplace_policy("copy_on_write")' in str(raised.value)
 
 
-def test_three_writes_under_any_policies_preserve_the_values_or_the_first_loss_is_reported():
+def test_after_three_writes_under_any_policies_backward_is_right_or_reports_the_first_loss():
     """Try all chains of three writes under any policies. The front half of the tensor is saved, and the back half is
     not. Each write overwrites the front half, the back half or both.
     """

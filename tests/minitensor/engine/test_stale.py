@@ -32,7 +32,7 @@ def line() -> int:
 # ---------- the text of the error ----------
 
 
-def test_the_error_names_the_lines_and_versions_of_save_and_write_and_two_remedies():
+def test_the_error_names_both_lines_and_both_versions_and_suggests_two_remedies():
     _w, a = three()
     y = a * a
     saved = line() - 1

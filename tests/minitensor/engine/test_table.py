@@ -26,7 +26,7 @@ def test_a_second_operation_with_the_same_name_in_pytorch_is_refused(names: str)
     assert len(SPELLINGS) == count
 
 
-def test_functions_of_pytorchs_vocabulary_are_in_the_modules_that_their_spelling_lists():
+def test_each_function_of_pytorchs_vocabulary_is_in_the_modules_of_its_spelling():
     functional = torch.nn.functional
     assert hasattr(torch, "relu_") and hasattr(functional, "relu_") and hasattr(torch.Tensor, "relu_")
     assert not hasattr(torch, "leaky_relu") and not hasattr(torch.Tensor, "leaky_relu_")

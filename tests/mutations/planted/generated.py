@@ -109,7 +109,7 @@ templates(
     "Backward reads saved tensors without checking their versions.",
     '"    if storage.version != version:",',
     '"    if False:",',
-    "stale::test_the_error_names_the_lines_and_versions_of_save_and_write_and_two_remedies",
+    "stale::test_the_error_names_both_lines_and_both_versions_and_suggests_two_remedies",
 )  # fmt: skip
 templates(
     "freed-not-checked",

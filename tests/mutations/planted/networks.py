@@ -35,7 +35,7 @@ cross_entropy(
 mutation(
     "minitensor/engine/kernels/activations.py",
     "last-block-left-out",
-    "Work in blocks leaves out the rows after the last full block.",
+    "If work is divided into blocks, the rows after the last full block are left out.",
     "for begin in range(0, len(a), step)]",
     "for begin in range(0, len(a) - step + 1, step)]",
     LARGE,
@@ -51,7 +51,7 @@ mutation(
 mutation(
     "minitensor/engine/operations/rules/on_arrays.py",
     "selection-by-bits-selects-0",
-    "where(condition, 0, b), computed on the bits of b, selects 0 for b and b for 0.",
+    "where(condition, 0, b), computed on the bits of b, selects 0 where it should select b, and vice versa.",
     "np.multiply(array.view(bits), np.logical_not(condition), out=chosen)",
     "np.multiply(array.view(bits), condition, out=chosen)",
     LARGE,

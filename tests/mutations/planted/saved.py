@@ -40,7 +40,7 @@ keeping(
 )  # fmt: skip
 keeping(
     "alias-version-off-by-one",
-    "An operand on the written storage that the write does not overlap is saved at the version before the write.",
+    "An operand beside the written cells of the same storage is saved at the version before the write.",
     "x._storage.version + 1",
     "x._storage.version",
     "alias_programs::test_the_gradient_is_right",
@@ -79,7 +79,7 @@ writing(
     "A saver is never notified that its bytes were overwritten.",
     "for node, k in plan.lost:",
     "for node, k in ():",
-    "stale::test_the_error_names_the_lines_and_versions_of_save_and_write_and_two_remedies",
+    "stale::test_the_error_names_both_lines_and_both_versions_and_suggests_two_remedies",
 )  # fmt: skip
 writing(
     "harmless-run-begins-one-late",
@@ -90,7 +90,7 @@ writing(
 )  # fmt: skip
 saving(
     "harmless-run-never-ends",
-    "A write under another policy that follows a write under copy on write also counts as harmless.",
+    "After a write under copy on write, a write under another policy also counts as harmless.",
     "return last == storage.version and first <= version",
     "return first <= version",
     "copy_on_write_policies::test_the_error_after_a_write_beside_saved_cells_says_that_no_saved_bytes_were_overwritten",
@@ -128,7 +128,7 @@ writing(
     "Under copy on write, bytes are preserved for a saver that is already stale.",
     "        if is_intact(saved):\n            array_saved",
     "        if type(saved[2]) is not Lost:\n            array_saved",
-    "copy_on_write_policies::test_three_writes_under_any_policies_preserve_the_values_or_the_first_loss_is_reported",
+    "copy_on_write_policies::test_after_three_writes_under_any_policies_backward_is_right_or_reports_the_first_loss",
 )  # fmt: skip
 writing(
     "patches-of-a-stale-saver-not-freed",
@@ -142,7 +142,7 @@ writing(
     'Bytes are preserved under the policy "2.6", as under copy on write.',
     'preserves = modes.policy == "copy_on_write"',
     'preserves = modes.policy != "2.5"',
-    "stale::test_the_error_names_the_lines_and_versions_of_save_and_write_and_two_remedies",
+    "stale::test_the_error_names_both_lines_and_both_versions_and_suggests_two_remedies",
 )  # fmt: skip
 writing(
     "only-one-saver-gets-the-preserved-values",
@@ -168,7 +168,7 @@ patches(
 )  # fmt: skip
 patches(
     "patch-restored-from-its-own-beginning",
-    "A patch that begins before the saved tensor is restored from its own beginning.",
+    "If a patch begins before the saved tensor, the tensor is restored from the beginning of the patch.",
     "memory[first:last] = self.values.reshape(-1)[first - shift : last - shift]",
     "memory[first:last] = self.values.reshape(-1)[: last - first]",
     "savers",
@@ -196,7 +196,7 @@ patches(
 )  # fmt: skip
 cells(
     "cells-marked-too-far",
-    "A range that begins before the marked cells ends too late.",
+    "If a range begins before the marked cells, it ends too late.",
     "marks[max(shift, 0) : shift + self.extent] = value",
     "marks[max(shift, 0) : max(shift, 0) + self.extent] = value",
     "copy_on_write_random::test_under_copy_on_write_every_saved_value_is_unchanged",

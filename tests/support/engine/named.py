@@ -1,4 +1,4 @@
-"""Check that an error names the wrong argument and is not an internal error of numpy or Python."""
+"""Check that an error names the argument that is wrong, and that it is not an internal error of numpy or Python."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ def expect_named(
 
 
 def label(value: object) -> str:
-    """Return a text for a value in the name of a test. It is the same in every process, because it has no address."""
+    """Return a text that stands for a value in a test's name. It has no address, so it is the same in every process."""
     return re.sub(r" at 0x[0-9a-f]+", "", str(value))

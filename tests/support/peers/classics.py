@@ -1,7 +1,7 @@
 """PyTorch programs with common mistakes, the lines at fault, and the repairs.
 
 Each `Classic` has the program, the number of the line at fault, words that the report must contain, and the repair: a
-dictionary from line numbers to the changed lines. `written` is True if the report itself contains the new line, and
+dictionary from line numbers to the changed lines. `written` is True if the report contains the repaired line, and
 `fails` is True if the program raises an error.
 """
 

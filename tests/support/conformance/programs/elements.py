@@ -18,7 +18,7 @@ def is_advanced(part) -> bool:
 
 
 class Elements:
-    """Mixin of ``CellTensor`` with these methods."""
+    """Mixin of ``CellTensor`` with the methods that index, copy and overwrite elements."""
 
     # ---- copies ------------------------------------------------------------------------------------------------------
 
