@@ -58,6 +58,8 @@ def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> 
         value = value.item()  # a numpy integer would wrap around
     try:
         with np.errstate(over="ignore"):  # a float that is too large becomes inf
+            # bfloat16 refuses an integer of more than 64 bits
+            value = float(value) if type(value) is int and dtype in HALVES else value
             tensor = Tensor._alias(np.asarray(value, dtype), CONSTANT)
     except OverflowError:
         raise ValueError(f"{op}: {shown(value)} does not fit into dtype {dtype.name}") from None

@@ -180,6 +180,7 @@ def grad(
     Raises:
         RuntimeError: if an input is not a tensor, or if no output depends on an input and ``allow_unused`` is not true.
             If it is true, the gradient of such an input is None, or zeros with ``materialize_grads``.
+        ValueError: if ``materialize_grads`` is true and ``allow_unused`` is False.
         NotImplementedError: if ``is_grads_batched`` is true.
     """
     checks.flag("grad()", "only_inputs", only_inputs)
@@ -189,6 +190,10 @@ def grad(
     for name, given in (("retain_graph", retain_graph), ("allow_unused", allow_unused)):
         if given is not None:
             checks.flag("grad()", name, given)
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     if not only_inputs:
         warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "

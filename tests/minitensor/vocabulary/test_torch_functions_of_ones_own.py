@@ -357,3 +357,14 @@ def test_a_leaf_gets_no_gradient_if_backward_returns_none_for_it():
     assert found[0].tolist() == [0, 0]
     (_Lost.apply(x) + x * 3).sum().backward()
     assert x.grad.tolist() == [3, 3]
+
+
+def test_materialize_grads_is_refused_beside_allow_unused_false():
+    x = torch.tensor([1.0], requires_grad=True)
+    for given in (None, True):
+        assert torch.autograd.grad(x * 2, x, allow_unused=given, materialize_grads=True)[0].tolist() == [2]
+    y = x * 2
+    with pytest.raises(ValueError, match="allow_unused to be True or not passed when materialize_grads=True"):
+        torch.autograd.grad(y, x, allow_unused=False, materialize_grads=True)
+    y.backward()
+    assert x.grad.tolist() == [2]

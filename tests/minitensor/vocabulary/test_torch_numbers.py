@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+import minitensor as mt
 import minitensor.torch as torch
 import minitensor.torch.nn.functional as F
 
@@ -100,6 +101,26 @@ def test_an_integer_of_more_than_64_bits_is_refused_beside_integers():
 def test_a_float_beyond_the_dtype_of_the_tensor_compares_like_infinity():
     assert (torch.tensor([math.inf, 1.0]) == 1e39).tolist() == [True, False]
     assert (torch.tensor([math.inf, 1.0]).half() > 7e4).tolist() == [False, False]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+@pytest.mark.parametrize("given", [2**63, 2**64 - 1, -(2**63)])
+def test_an_integer_of_64_bits_compares_with_a_tensor_of_floats(dtype, given):
+    pytest.importorskip("ml_dtypes")
+    x = torch.tensor([1.0, 3.0], dtype=getattr(torch, dtype))
+    assert (x == given).tolist() == [False, False] and (x != given).tolist() == [True, True]
+    assert (x < given).tolist() == (given > x).tolist() == [given > 0] * 2
+    p = mt.to_tensor([1.0, 3.0], dtype)
+    assert mt.equal(p, given).tolist() == (p == given).tolist() == [False, False]
+
+
+def test_an_integer_of_64_bits_is_rounded_beside_bfloat16():
+    pytest.importorskip("ml_dtypes")
+    x = torch.tensor([1.0, 3.0], dtype=torch.bfloat16)
+    assert (x + 2**63).tolist() == torch.where(x > 5, x, 2**63).tolist() == [2.0**63] * 2
+    assert x.fill_(2**63).tolist() == [2.0**63] * 2
+    with pytest.raises(ValueError, match=r"add: .* does not fit into dtype bfloat16"):
+        mt.ones([1], "bfloat16") + 10**400
 
 
 def test_a_number_is_shifted_by_the_elements_of_a_tensor():
