@@ -189,10 +189,14 @@ Tensor._create_from = staticmethod(creation.create_from_arguments)
 # ---------- operators ----------
 
 
+#: The types that a tensor can be compared with by an operator.
+_COMPARABLE = (BaseTensor, np.ndarray, *NUMBERS)
+
+
 def _comparison(function: Callable[..., Tensor]) -> Callable[..., Any]:
     def compare(x: Tensor, y: Any) -> Any:
         # After NotImplemented, Python tries the method of `y`; if that fails, == and != compare identity.
-        return function(x, y) if isinstance(y, (BaseTensor, np.ndarray, *NUMBERS)) else NotImplemented
+        return function(x, y) if isinstance(y, _COMPARABLE) else NotImplemented
 
     return compare
 

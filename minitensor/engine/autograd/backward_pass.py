@@ -154,7 +154,7 @@ def _propagate(
             if more is g and not kept and state[1] is None and g.shape == parent.shape:
                 state[1] = g
                 kept = True
-            elif more is not None:
+            elif more is not None or type(parent) is not Leaf:
                 state[1] = add_gradient(state[1], more, parent, g)
             state[0] = left = state[0] - 1
             if left == 0:

@@ -107,6 +107,15 @@ def test_a_saved_gradient_is_stale_after_the_next_backward_except_under_copy_on_
             assert w.grad.tolist() == [7, 7], "backward of y should add 2, the value that the product saved"
 
 
+def test_a_rule_that_returns_none_for_an_intermediate_result_raises_an_error(monkeypatch):
+    w = leaf([1.0, 2.0])
+    y = (w * 2).sin()
+    monkeypatch.setattr(y._node.op, "backward", lambda node, g: (None,))
+    with pytest.raises(AttributeError):
+        y.backward()
+    assert w.grad is None
+
+
 def test_no_gradient_changes_if_backward_cannot_add_to_one_gradient():
     u, v = leaf([1.0, 2.0]), leaf([1.0, 2.0])
     (u * v).sum().backward()
